@@ -1,0 +1,1 @@
+"""Scripted fake models: what a provider would say, decided by a script. Imports nothing from `conformance`."""

@@ -1,0 +1,35 @@
+"""What a shell must do to deliver a reply, as values. A shell carries them out in order and decides nothing."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Send status and headers."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send these bytes of the body."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Let so much of the scenario's time pass. Infinity: stay silent until the client leaves."""
+
+    delay_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hangup:
+    """End the connection here; `reset` aborts it, otherwise it closes cleanly although the reply is not whole."""
+
+    reset: bool
+
+
+Effect = Head | Send | Wait | Hangup
