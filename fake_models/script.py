@@ -4,8 +4,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fake_models.matching import When
-from fake_models.messages import Cut, EmptyShape, Stall, Stop, Usage
+from fake_models.errors import ScriptError
+from fake_models.matching import When, misfit
+from fake_models.messages import (
+    Cut,
+    EmptyShape,
+    ErrorReply,
+    ModelRequest,
+    Part,
+    Reply,
+    Stall,
+    Stop,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+    World,
+)
+from fake_models.overflow import overflow_reply
+from fake_models.template import Resolved, as_json, render, text
 
 #: `Turn.repeat` of a turn that is never used up.
 FOREVER = -1
@@ -63,3 +80,179 @@ class Script:
     """The turns of one run."""
 
     turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where a run stands in its script: at which turn, and how often that turn was played."""
+
+    index: int = 0
+    played: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What the model says, and where the script stands afterwards. `turn` is None for a side call that took no turn."""
+
+    cursor: Cursor
+    turn: int | None
+    reply: Reply
+    resolved: tuple[Resolved, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """
+    No turn was played, and the cursor stays where it is, so that an agent may correct itself and ask again.
+
+    `turn` is the nearest turn, from 0 (None: an empty script), `failed` why it was not played, `message` the whole story.
+    """
+
+    turn: int | None
+    failed: str
+    message: str
+
+
+#: Classes of calls that agents make beside the conversation. They take no turn but one that asks for their class.
+SIDE_CALLS = ("auxiliary", "compaction")
+#: What a side call gets when no turn asks for it.
+SIDE_REPLY = Reply(parts=(Text("Noted."),), usage=Usage(1, 1))
+
+#: The parts of an empty reply, by its shape.
+EMPTY: Mapping[EmptyShape | None, tuple[Part, ...]] = {
+    None: (),
+    "no_parts": (),
+    "null": (Text(None),),
+    "blank": (Text(" \n"),),
+    "thinking": (Thinking("Let me think about this."),),
+}
+
+
+def answer(script: Script, cursor: Cursor, request: ModelRequest, world: World) -> Played | Missed:
+    """
+    What the script says to one request: the turn at the cursor, or the next one where that is optional and does not fit.
+
+    Never raises: a turn whose templates cannot be resolved is missed.
+    """
+    tried: list[tuple[int, str]] = []
+    for index in range(_start(script, cursor), len(script.turns)):
+        turn = script.turns[index]
+        failed = _misfit(turn, request, world)
+        if failed is None:
+            return _played(script, index, cursor, request, world)
+        tried.append((index, failed))
+        if not turn.optional:
+            break
+    owed = any(_asks(script.turns[index], world) and not script.turns[index].optional for index, _ in tried)
+    if world.call in SIDE_CALLS and not owed:
+        return Played(cursor, None, SIDE_REPLY)
+    return _missed(script, tried)
+
+
+def unplayed(script: Script, cursor: Cursor) -> tuple[int, ...]:
+    """The turns, from 0, that had to be played and were not, or not often enough."""
+    start = _start(script, cursor)
+    # One that repeats for ever is never behind the cursor, yet once is enough.
+    if start < len(script.turns) and start == cursor.index and script.turns[start].repeat == FOREVER and cursor.played:
+        start += 1
+    return tuple(index for index in range(start, len(script.turns)) if not script.turns[index].optional)
+
+
+def _start(script: Script, cursor: Cursor) -> int:
+    """The first turn that can still be played."""
+    if cursor.index == len(script.turns):
+        return cursor.index
+    repeat = script.turns[cursor.index].repeat
+    return cursor.index + (repeat != FOREVER and cursor.played >= repeat)
+
+
+def _asks(turn: Turn, world: World) -> bool:
+    return turn.when is not None and turn.when.call == world.call
+
+
+def _misfit(turn: Turn, request: ModelRequest, world: World) -> str | None:
+    if world.call in SIDE_CALLS and not _asks(turn, world):
+        return f"when.call: it does not ask for a call of class {world.call!r}"
+    return misfit(turn.when, request, world)
+
+
+def _missed(script: Script, tried: list[tuple[int, str]]) -> Missed:
+    turns = len(script.turns)
+    if not tried:
+        failed = f"all {turns} turns were played" if turns else "the script has no turns"
+        return Missed(
+            turns - 1 if turns else None,
+            failed,
+            f"the script is over: {failed}, and the agent sent one more request. "
+            "Either the agent did not stop when the model did, or the script needs another turn.",
+        )
+    reasons = "; ".join(f"turn {index}: {failed}" for index, failed in tried)
+    return Missed(
+        *tried[-1],
+        f"no turn fits the request (turns count from 0). {reasons}. "
+        "Either the agent strays from the script, or the turn asks for more than the agent owes.",
+    )
+
+
+def _played(script: Script, index: int, cursor: Cursor, request: ModelRequest, world: World) -> Played | Missed:
+    try:
+        reply, resolved = _reply(script.turns[index], request, world)
+    except ScriptError as error:
+        return Missed(index, str(error), f"turn {index} (from 0) cannot be played: {error}")
+    times = cursor.played if index == cursor.index else 0
+    return Played(Cursor(index, times + 1), index, reply, resolved)
+
+
+def _reply(turn: Turn, request: ModelRequest, world: World) -> tuple[Reply, tuple[Resolved, ...]]:
+    rendered = render(
+        {"think": turn.think, "say": turn.say, "answer": turn.answer, "args": [call.args or {} for call in turn.calls]},
+        world,
+    )
+    parts = _parts(turn, rendered.value, request, world)
+    calls = any(isinstance(part, ToolCall) for part in parts)
+    reply = Reply(
+        parts=parts,
+        stop="length" if turn.overflow == "length" else turn.stop or ("tool_calls" if calls else "stop"),
+        usage=turn.usage,
+        error=_error(turn),
+        broken=turn.broken,
+        wait_s=turn.wait_s,
+    )
+    return reply, rendered.resolved
+
+
+def _parts(turn: Turn, words: Mapping[str, Any], request: ModelRequest, world: World) -> tuple[Part, ...]:
+    """Thinking, text, the answer, then calls: the order in which every wire carries them."""
+    said: list[Part] = [] if words["think"] is None else [Thinking(text(words["think"]))]
+    said += [] if words["say"] is None else [Text(text(words["say"]))]
+    said += EMPTY[turn.empty]
+    calls = list(zip(turn.calls, words["args"], strict=True))
+    if words["answer"] is not None:
+        tool, _, argument = world.answer_by.removeprefix("tool:").rpartition(".")
+        if tool in request.callable_tools:
+            calls.insert(0, (CallTurn(tool), {argument: text(words["answer"])}))
+        else:
+            said.append(Text(text(words["answer"])))
+    return (*said, *(_call(call, args, number) for number, (call, args) in enumerate(calls, world.calls_made + 1)))
+
+
+def _call(call: CallTurn, args: Any, number: int) -> ToolCall:
+    shapes = {"missing": None, "empty": ""}
+    name = shapes.get(call.id_shape, call.id or f"call_{number}")
+    return ToolCall(name, call.name, as_json(args) if call.raw is None else call.raw)
+
+
+def _error(turn: Turn) -> ErrorReply | None:
+    if turn.overflow is not None and turn.overflow != "length":
+        return overflow_reply(turn.overflow)
+    if (error := turn.error) is None:
+        return None
+    # What is left open here, the wire's codec fills in.
+    return ErrorReply(
+        status=error.status,
+        message=error.message or "",
+        type=error.type,
+        code=error.code,
+        retry_after_s=error.retry_after_s,
+        body=error.body,
+    )

@@ -1,8 +1,19 @@
 """Scripted tools as data: what a tool returns, raises or does not do. Decides outcomes; executes and records nothing."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
+
+from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.protocols import Validator
+from jsonschema.validators import validator_for
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from fake_models.errors import ScriptError
+from fake_models.messages import ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +61,44 @@ class Tool:
     sequence: tuple[Outcome, ...]
     counts: bool = False
     approval: bool = False
+
+
+def outcome(tool: Tool, executions_before: int) -> Outcome:
+    """What an execution brings, by how many of this tool came before it; the last outcome repeats."""
+    return tool.sequence[min(executions_before, len(tool.sequence) - 1)]
+
+
+def argument_error(tool: Tool, arguments: Any) -> str | None:
+    """
+    What is wrong with these arguments by the tool's own schema; None if nothing is.
+
+    The schema alone decides: an argument it does not name is refused only where it says so.
+
+    Raises:
+        ScriptError: the schema refers to something that is not in it.
+    """
+    try:
+        errors = list(_validator(json.dumps(tool.parameters, sort_keys=True)).iter_errors(arguments))
+    except Unresolvable as error:
+        raise ScriptError(
+            f"tool {tool.name!r}: its parameters refer to {error.ref!r}, which they do not hold; write the schema out"
+        ) from None
+    return f"tool {tool.name!r}: " + "; ".join(map(_wrong, errors)) if errors else None
+
+
+def spec(tool: Tool) -> ToolSpec:
+    """The tool as it is shown to the model."""
+    return ToolSpec(tool.name, tool.description, tool.parameters)
+
+
+@cache
+def _validator(schema: str) -> Validator:
+    # By the schema's text, since compiling one costs more than checking with it. The empty registry keeps references local:
+    # jsonschema's own default would fetch a remote one.
+    parameters = json.loads(schema)
+    return validator_for(parameters, default=Draft202012Validator)(parameters, registry=Registry())
+
+
+def _wrong(error: ValidationError) -> str:
+    field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path).lstrip(".")
+    return f"argument {field!r}: {error.message}" if field else f"arguments: {error.message}"

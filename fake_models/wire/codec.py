@@ -1,5 +1,6 @@
 """What a wire is: one value that reads requests and writes replies. Pure; knows no provider and no socket."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +9,15 @@ from fake_models.messages import ErrorReply, ModelRequest, Reply
 
 #: Cuts a text into the pieces that stream one by one; joined they are the text again.
 Chunking = Callable[[str], tuple[str, ...]]
+
+
+def compact(value: Any) -> bytes:
+    """
+    JSON as providers send it: no spaces, and UTF-8 unescaped, so that a cut can fall inside a character.
+
+    Never raises on what JSON can hold; a lone surrogate goes out as its three bytes, which `json.loads` reads back.
+    """
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,9 @@
+"""The ways to reach an agent: the word before the colon of its spec picks the adapter."""
+
+from collections.abc import Mapping
+
+from conformance.adapters.base import Adapter
+from conformance.adapters.in_process import PYTHON
+from conformance.adapters.embedded import REFERENCE
+
+ADAPTERS: Mapping[str, Adapter] = {adapter.kind: adapter for adapter in (REFERENCE, PYTHON)}

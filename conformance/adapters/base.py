@@ -1,0 +1,52 @@
+"""The seam between the kit and an agent under test: how it is reached, and how one run of it is driven. Types only."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from conformance.agent_side import AgentInfo, RunInput
+from conformance.recorder import Recorder
+from conformance.session import Session
+
+#: How a run ended, from the kit's side.
+How = Literal["returned", "raised", "died", "hung", "cap", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a run ended, and the last that was seen of an agent that is a process."""
+
+    how: How
+    stdout_tail: str = ""
+    stderr_tail: str = ""
+
+
+class Agent(Protocol):
+    """
+    An agent that answers.
+
+    `open` begins a session and gives its handle, which `run` and `close` take back. `run` drives one run to its end,
+    recording all that the agent says; it never raises for what the agent does. `stuck`: the agent cannot be used any more in
+    this process, since something of it still runs and cannot be ended. `on_time` is told when the scenario's clock moves.
+    """
+
+    info: AgentInfo
+    stuck: bool
+    on_time: Callable[[datetime], None]
+
+    async def open(self, session: Session) -> Any: ...
+
+    async def run(self, handle: Any, given: RunInput, recorder: Recorder, *, deadline_s: float) -> End: ...
+
+    async def close(self, handle: Any) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """A way to reach agents. `connect` takes what stands after `kind:` and raises AgentError where there is no such agent."""
+
+    kind: str
+    help: str
+    connect: Callable[[str], AbstractAsyncContextManager[Agent]]

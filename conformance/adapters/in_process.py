@@ -1,0 +1,397 @@
+"""
+`python:package.module:NAME`: an agent in this process, driven on a thread and an event loop of its own.
+
+Everything an agent does, blocking or not, happens on that thread, so that the kit's own loop can tell a hung agent from a
+slow one whatever it blocks on. What was asked of the thread and never came back makes the agent stuck.
+"""
+
+import asyncio
+import contextlib
+import importlib
+import inspect
+import json
+import logging
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from freezegun import freeze_time
+
+from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, Runner, RunInput
+from conformance.adapters.base import Adapter, Agent, End
+from conformance.errors import AgentError
+from conformance.recorder import Recorder
+from conformance.session import Session
+from fake_models.in_process import CallableModel
+
+#: Most events of one run; a flood ends there. The longest honest stream of the library has some 300.
+MAX_EVENTS = 10_000
+#: Largest event, in characters of JSON: the line limit of the command protocol.
+MAX_EVENT_CHARS = 8 * 1024 * 1024
+#: How long a run may take in all, in deadlines.
+TOTAL_DEADLINES = 10
+#: How often silence is looked at, per deadline.
+LOOKS = 10
+#: What an ended run is given to come back, once its hangs are released and its task is cancelled.
+GRACE_S = 0.2
+
+
+#: Runs a coroutine to its end on the agent's thread.
+Drain = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+class _Flood(Exception):  # noqa: N818 - what happened, not an error of ours
+    """The agent yields more than any run needs."""
+
+
+class _Thread:
+    """One daemon thread on which all of an agent's code runs, blocking code as it is and coroutines on one event loop."""
+
+    def __init__(self) -> None:
+        self._work: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
+        self._loop = asyncio.new_event_loop()
+        self._task: asyncio.Task[Any] | None = None
+        threading.Thread(target=self._serve, name="agent", daemon=True).start()
+
+    def _serve(self) -> None:
+        while (item := self._work.get()) is not None:
+            work, future = item
+            try:
+                future.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - carried to whoever waits
+                future.set_exception(error)
+        self._loop.close()
+
+    def start(self, work: Callable[[], Any]) -> Future[Any]:
+        """Begin work on the thread, after what it does already."""
+        future: Future[Any] = Future()
+        self._work.put((work, future))
+        return future
+
+    def drain(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """On the thread itself: run a coroutine to its end."""
+        self._task = self._loop.create_task(work)
+        try:
+            return self._loop.run_until_complete(self._task)
+        finally:
+            self._task = None
+
+    def cancel(self) -> None:
+        """Cancel the coroutine that runs now, from another thread; blocking code does not hear it."""
+        self._loop.call_soon_threadsafe(lambda: self._task and self._task.cancel())
+
+    def stop(self) -> None:
+        """End the thread, unless something on it never comes back."""
+        self._work.put(None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Handle:
+    """One open session."""
+
+    runner: Runner
+    session: Session
+
+
+class InProcess:
+    """An `Agent` in this process."""
+
+    def __init__(self, agent: InProcessAgent, on_time: Callable[[datetime], None]) -> None:
+        self.info: AgentInfo = agent.info
+        self.on_time = on_time
+        self.stuck = False
+        self._agent = agent
+        self._thread = _Thread()
+
+    async def open(self, session: Session) -> _Handle:
+        """Begin a session. What the agent's own `open` raises is an AgentError: nothing ran that could be judged."""
+        bench = bench_for(session)
+        try:
+            runner = await asyncio.wrap_future(self._thread.start(lambda: self._agent.open(bench)))
+        except Exception as error:
+            raise AgentError(
+                f"agent {self.info.name!r}: opening a session raised {_name(error)}: {_text(error)}"
+            ) from error
+        return _Handle(runner, session)
+
+    async def run(self, handle: _Handle, given: RunInput, recorder: Recorder, *, deadline_s: float) -> End:
+        """Drive one run and watch that something goes on."""
+        work = self._thread.start(partial(_drive, handle.runner, given, recorder, self.info, self._thread.drain))
+        done = asyncio.wrap_future(work)
+        if await _ends(done, lambda: recorder.seen, deadline_s):
+            return End(done.result())
+        # What it still does while it is torn down is the kit's doing and belongs to no record.
+        recorder.mute()
+        handle.session.release()
+        self._thread.cancel()
+        await asyncio.wait({done}, timeout=GRACE_S)
+        self.stuck = not done.done()
+        return End("hung")
+
+    async def close(self, handle: _Handle) -> None:
+        """End a session; what the agent's own `close` raises or does not finish is its own affair."""
+        handle.session.release()
+        close = getattr(handle.runner, "close", None)
+        if self.stuck or close is None:
+            return
+        done = asyncio.wrap_future(self._thread.start(partial(_closed, close, self._thread.drain)))
+        await asyncio.wait({done}, timeout=GRACE_S)
+        self.stuck = not done.done()
+        if done.done():
+            done.exception()
+
+    def stop(self) -> None:
+        """End the agent's thread."""
+        self._thread.stop()
+
+
+def _closed(close: Callable[[], Any], drain: Drain) -> None:
+    result = close()
+    if inspect.isawaitable(result):
+        drain(_awaited(result))
+
+
+async def _awaited(result: Any) -> Any:
+    return await result
+
+
+async def _ends(done: asyncio.Future[Any], seen: Callable[[], int], deadline_s: float) -> bool:
+    """Whether it ends: False after a deadline in which nothing new was seen, or after the total time."""
+    before, quiet = seen(), 0
+    for _ in range(TOTAL_DEADLINES * LOOKS):
+        await asyncio.wait({done}, timeout=deadline_s / LOOKS)
+        if done.done():
+            return True
+        now = seen()
+        quiet = quiet + 1 if now == before else 0
+        before = now
+        if quiet >= LOOKS:
+            return False
+    return False
+
+
+def _drive(runner: Runner, given: RunInput, recorder: Recorder, info: AgentInfo, drain: Drain) -> str:
+    """Take all that one run yields; gives how it ended."""
+    take = _Taker(given.run, recorder)
+    with _logs(given.run, recorder) if "L" in info.channels else contextlib.nullcontext():
+        try:
+            made: Any = runner.run(given)
+            if hasattr(made, "__aiter__") or inspect.isawaitable(made):
+                drain(_take_all(made, take))
+            else:
+                for item in made:
+                    take(item)
+        except _Flood:
+            return "cap"
+        except BaseException as error:  # noqa: BLE001 - a SystemExit of the agent is the agent's end, not ours
+            _raised(error, given.run, recorder, info)
+            return "raised"
+    return "returned"
+
+
+async def _take_all(made: Any, take: "_Taker") -> None:
+    items = await made if inspect.isawaitable(made) else made
+    if not hasattr(items, "__aiter__"):
+        for item in items:
+            take(item)
+        return
+    try:
+        async for item in items:
+            take(item)
+    finally:
+        if hasattr(items, "aclose"):
+            await items.aclose()
+
+
+def _raised(error: BaseException, run: str, recorder: Recorder, info: AgentInfo) -> None:
+    recorder("agent", "raised", {"run": run, "exception": _name(error), "message": _text(error)})
+    if "E" in info.channels:
+        event = {"type": "RUN_ERROR", "message": _text(error), "rawEvent": {"raised": _name(error)}}
+        recorder("agent", "event", {"run": run, "event": event, "raised": True})
+
+
+class _Taker:
+    """Takes what an agent yields: an event, an Outcome, or something else, which is garbage and recorded as such."""
+
+    def __init__(self, run: str, recorder: Recorder) -> None:
+        self._run = run
+        self._recorder = recorder
+        self._taken = 0
+        self._said = False
+
+    def __call__(self, item: Any) -> None:
+        self._taken += 1
+        if self._taken > MAX_EVENTS:
+            raise _Flood
+        if isinstance(item, Outcome) and not self._said:
+            self._said = True
+            data = {"run": self._run, "kind": item.kind, "reason": item.reason, "text": item.text}
+            self._recorder("agent", "outcome", data)
+            return
+        event = _event(item)
+        if event is None:
+            self._recorder("agent", "garbage", {"run": self._run, "line": repr(item)[:500]})
+        else:
+            self._recorder("agent", "event", {"run": self._run, "event": event, "raised": False})
+
+
+def _event(item: Any) -> dict[str, Any] | None:
+    """The event as plain camelCase JSON of its own; None for what is no event."""
+    if hasattr(item, "model_dump"):
+        item = item.model_dump(by_alias=True, exclude_none=True, mode="json")
+    if not isinstance(item, Mapping):
+        return None
+    try:
+        text = json.dumps(item, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    if len(text) > MAX_EVENT_CHARS:
+        return None
+    event: dict[str, Any] = json.loads(text)
+    return event
+
+
+def _name(error: BaseException) -> str:
+    return type(error).__name__
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)[:10_000]
+    except Exception:  # noqa: BLE001 - a foreign __str__ may do anything
+        return "(its message cannot be read)"
+
+
+class _LogRecords(logging.Handler):
+    def __init__(self, run: str, recorder: Recorder) -> None:
+        super().__init__(logging.DEBUG)
+        self._run = run
+        self._recorder = recorder
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            message = record.getMessage()
+        except Exception:  # noqa: BLE001 - arguments that do not fit their message are the agent's
+            message = str(record.msg)
+        data = {"run": self._run, "level": record.levelname, "logger": record.name, "message": message[:10_000]}
+        self._recorder("agent", "log", data)
+
+
+@contextlib.contextmanager
+def _logs(run: str, recorder: Recorder) -> Iterator[None]:
+    """Record what the agent logs: a handler at the root, at DEBUG, while the run lasts."""
+    root, handler = logging.getLogger(), _LogRecords(run, recorder)
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+
+
+def bench_for(session: Session) -> Bench:
+    """What the kit hands to an agent for one session."""
+    shell = CallableModel(session.model)
+    names = session.tool_names
+    return Bench(
+        model=shell.model,
+        stream_model=shell.stream_model,
+        amodel=shell.amodel,
+        astream_model=shell.astream_model,
+        base_url=session.base_url,
+        api_key=session.api_key,
+        model_name=session.model_name,
+        transport=partial(_transport, session, "httpx2"),
+        async_transport=partial(_transport, session, "httpx2"),
+        httpx_transport=partial(_transport, session, "httpx"),
+        httpx_async_transport=partial(_transport, session, "httpx"),
+        tools={name: partial(_call, session, name) for name in names},
+        atools={name: partial(_acall, session, name) for name in names},
+        call_tool=session.call_tool,
+        acall_tool=session.acall_tool,
+        now=session.now,
+        sleep=session.pause,
+        asleep=session.apause,
+    )
+
+
+def _transport(session: Session, library: str) -> Any:
+    # Here and not above: agents that take the callable never pay for an HTTP library.
+    from fake_models.httpx_transport import transport  # noqa: PLC0415
+
+    return transport(session.model, importlib.import_module(library))
+
+
+def _call(session: Session, name: str, **arguments: Any) -> Any:
+    return session.call_tool(name, arguments)
+
+
+async def _acall(session: Session, name: str, **arguments: Any) -> Any:
+    return await session.acall_tool(name, arguments)
+
+
+def find(spec: str) -> InProcessAgent:
+    """
+    The agent that `package.module:NAME` names; the current folder is on the path, as with `python -m`.
+
+    Raises:
+        AgentError: no such module or name, an import that raises, or a value that is no InProcessAgent.
+    """
+    module_name, _, name = spec.partition(":")
+    if not module_name or not name:
+        raise AgentError(f"agent 'python:{spec}': expected python:package.module:NAME, such as python:my_agent:AGENT")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        module = importlib.import_module(module_name)
+    except BaseException as error:  # noqa: BLE001 - a module may do anything while it is imported, exit included
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise AgentError(
+            f"agent 'python:{spec}': importing {module_name!r} raised {_name(error)}: {_text(error)}. "
+            f"Looked in the current folder and the installed packages."
+        ) from error
+    agent = getattr(module, name, None)
+    if not isinstance(agent, InProcessAgent):
+        values = [key for key, value in vars(module).items() if isinstance(value, InProcessAgent)]
+        hint = f"it has {', '.join(values)}" if values else "it has none"
+        raise AgentError(
+            f"agent 'python:{spec}': {name!r} is {type(agent).__name__}, expected an InProcessAgent of "
+            f"conformance.agent_side in {module_name!r}; {hint}"
+        )
+    return agent
+
+
+@contextlib.asynccontextmanager
+async def connected(
+    agent: InProcessAgent, on_time: Callable[[datetime], None] = lambda _now: None
+) -> AsyncIterator[Agent]:
+    """The agent, on its own thread until the block ends."""
+    one = InProcess(agent, on_time)
+    try:
+        yield one
+    finally:
+        one.stop()
+
+
+@contextlib.asynccontextmanager
+async def connect(spec: str) -> AsyncIterator[Agent]:
+    """The agent of a `python:` spec, with the clock frozen: it reads the scenario's time wherever it looks."""
+    agent = find(spec)
+    # Frozen once, since one start costs milliseconds with some hundred modules loaded, and moved per scenario.
+    with freeze_time("2026-01-01", real_asyncio=True) as frozen:
+        async with connected(agent, frozen.move_to) as one:
+            yield one
+
+
+PYTHON = Adapter("python", "python:package.module:NAME, an InProcessAgent in this process", connect)

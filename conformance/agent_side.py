@@ -1,0 +1,128 @@
+"""
+The agent's side of the kit: who an agent is, what it is given, what it answers. Standard library only.
+
+An agent under test imports its types from here and nothing else of the kit, so one adapter file can serve the in-process
+and, later, the command protocol.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class AgentInfo:
+    """
+    Who the agent is and what it declares.
+
+    `channels` are letters: M model requests, T tool executions, E events, R result, U usage, L log. `dialect` holds only
+    what differs from the recommended values. `capabilities` maps a name to true or to its figures.
+    """
+
+    name: str
+    version: str = "0"
+    language: str = "python"
+    wires: tuple[str, ...] = ("openai_chat",)
+    profile: str | None = None
+    channels: tuple[str, ...] = ("M", "T", "E", "R")
+    dialect: Mapping[str, Any] = field(default_factory=dict)
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    knobs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunInput:
+    """
+    One run.
+
+    `input` is AG-UI RunAgentInput as JSON (threadId, runId, messages, tools, ...). `limits` holds only what the scenario
+    sets. `clock` is RFC 3339. A `deadline_s` of silence ends the run.
+    """
+
+    run: str
+    session: str
+    input: Mapping[str, Any]
+    model: Mapping[str, Any] = field(default_factory=dict)
+    tools_url: str | None = None
+    mcp_url: str | None = None
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    tool_choice: str | None = None
+    knobs: Mapping[str, Any] = field(default_factory=dict)
+    stream: bool = False
+    clock: str = ""
+    deadline_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """
+    How a run ended, yielded last.
+
+    `kind` is one of answered, limit, empty, overflow, truncated, filtered, model_error, tool_error, guard, gate,
+    unverified, interrupted, waiting, refused, error. `text` is what the user gets to read.
+    """
+
+    kind: str
+    reason: str | None = None
+    text: str | None = None
+
+
+class ToolFailed(Exception):  # noqa: N818 - named as the tool's fate, which the agent feeds back
+    """A tool raised. `type` is its exception's class name; `rejected`: it refused the arguments and did nothing."""
+
+    def __init__(self, type: str, message: str, *, rejected: bool = False) -> None:  # noqa: A002 - the protocol's word
+        self.type = type
+        self.message = message
+        self.rejected = rejected
+        super().__init__(f"{type}: {message}")
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """
+    What the kit hands to an in-process agent, one per session.
+
+    `model` and its three sisters take an OpenAI Chat body and give a body or an iterator of chunks; they raise
+    `fake_models.errors.ModelError` where a provider answers an error. `transport` and its sisters take no arguments and
+    give a transport for httpx2 or httpx, on which provider SDKs run without a socket. `call_tool(name, arguments, call_id)`
+    runs a tool, recorded; it raises `ToolFailed`. `tools` maps a name to a callable with keyword arguments. `now` gives the
+    scenario's clock, `sleep` and `asleep` let it pass (no real time).
+    """
+
+    model: Callable[..., dict[str, Any]]
+    stream_model: Callable[..., Iterator[dict[str, Any]]]
+    amodel: Callable[..., Any]
+    astream_model: Callable[..., AsyncIterator[dict[str, Any]]]
+    base_url: str
+    api_key: str
+    model_name: str
+    transport: Callable[[], Any]
+    async_transport: Callable[[], Any]
+    httpx_transport: Callable[[], Any]
+    httpx_async_transport: Callable[[], Any]
+    tools: Mapping[str, Callable[..., Any]]
+    atools: Mapping[str, Callable[..., Any]]
+    call_tool: Callable[[str, Mapping[str, Any], str | None], Any]
+    acall_tool: Callable[[str, Mapping[str, Any], str | None], Any]
+    now: Callable[[], Any]
+    sleep: Callable[[float], None]
+    asleep: Callable[[float], Any]
+
+
+class Runner(Protocol):
+    """
+    An agent with one open session.
+
+    `run` gives an iterator, or an async iterator, of AG-UI events (models or dicts in camelCase) and, last, at most one
+    `Outcome`. Optional beside it: `cancel(run)`, with capability `cancel`, and `close()`.
+    """
+
+    def run(self, given: RunInput) -> Iterator[Any] | AsyncIterator[Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class InProcessAgent:
+    """An agent in this process: who it is, and how a session with it is opened."""
+
+    info: AgentInfo
+    open: Callable[[Bench], Runner]

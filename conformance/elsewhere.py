@@ -1,0 +1,108 @@
+"""
+Plays scenarios in a child process, for an agent that hung in this one and cannot be ended here.
+
+The child reads one job a line on stdin, plays it and answers with one line: the recording, or why there is none. It is
+started when it is first needed, ended when its agent hangs there too, and started anew for the next job.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any
+
+from conformance.errors import AgentError
+from conformance.recording import Recording, dumps, loads
+from conformance.runner import Cell, declared, play
+from conformance.scenario import Scenario, scenario
+
+Elsewhere = Callable[[Scenario, Cell], Awaitable[Recording]]
+#: Longest answer line: a recording of a flooding agent.
+MAX_ANSWER = 256 * 1024 * 1024
+#: What a child may take beside its runs' own deadlines: to start, import the agent and answer.
+START_S = 60
+
+
+class _Child:
+    """One child at a time, started on demand."""
+
+    def __init__(self, spec: str, override: Mapping[str, Any] | None) -> None:
+        self._job = {"agent": spec, "dialect": override}
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def play(self, plan: Scenario, cell: Cell) -> Recording:
+        """The recording of one scenario, played in the child."""
+        process = self._process or await self._start()
+        job = self._job | {"scenario": plan.data, "cell": {"stream": cell.stream, "chunking": cell.chunking}}
+        assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - both are pipes
+        patience_s = START_S + 10 * plan.deadline_s * len(plan.runs)
+        try:
+            process.stdin.write(json.dumps(job).encode() + b"\n")
+            await process.stdin.drain()
+            line = await asyncio.wait_for(process.stdout.readline(), patience_s)
+            answer = json.loads(line)
+        except (TimeoutError, ConnectionError, ValueError) as error:
+            await self.end()
+            raise AgentError(f"scenario {plan.id!r}: the child process that played it gave no answer: {error!r}") from error
+        if answer.get("stuck"):
+            await self.end()
+        if "error" in answer:
+            raise AgentError(answer["error"])
+        return loads(answer["recording"], plan.id)
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "conformance.elsewhere",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            limit=MAX_ANSWER,
+            start_new_session=True,
+        )
+        return self._process
+
+    async def end(self) -> None:
+        """End the child and all it started."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+
+
+@contextlib.asynccontextmanager
+async def child(spec: str, override: Mapping[str, Any] | None) -> AsyncIterator[Elsewhere]:
+    """A place to play elsewhere; nothing is started until it is used, and nothing is left afterwards."""
+    one = _Child(spec, override)
+    try:
+        yield one.play
+    finally:
+        await one.end()
+
+
+async def _serve() -> None:
+    from conformance.certify import connect  # noqa: PLC0415 - certify knows this module, which needs it only in the child
+
+    # The agent may print: what it writes to stdout goes to stderr, the answers keep the real one.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        job = json.loads(line)
+        cell = Cell(**job["cell"])
+        try:
+            async with connect(job["agent"]) as agent:
+                recording = await play(agent, scenario(job["scenario"]), cell, declared(agent.info, job["dialect"]))
+                answer = {"recording": dumps(recording), "stuck": agent.stuck}
+        except AgentError as error:
+            answer = {"error": str(error)}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve())

@@ -1,0 +1,66 @@
+"""
+The shape of one AG-UI event, as the published models see it and as the published client does. Knows no order and no rule.
+
+The models decide and are not retyped here. They are lenient where the client is not; the difference is measured against
+version 1.0 of both.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args
+
+from ag_ui.core import Event
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+_ADAPTER: TypeAdapter[Any] = TypeAdapter(Event)
+
+
+def model_fault(event: Mapping[str, Any]) -> str | None:
+    """What keeps the models from accepting the event; None where they do."""
+    try:
+        _ADAPTER.validate_python(event)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(step) for step in first["loc"][1:])
+        return f"{where}: {first['msg']}" if where else str(first["msg"])
+    return None
+
+
+def client_faults(event: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the client refuses in an event that the models accept: nulls, snake_case keys, a missing role, a time as text."""
+    try:
+        model = _ADAPTER.validate_python(event)
+    except ValidationError:
+        return ()
+    faults = list(_strict(event, model, ""))
+    if event["type"] == "REASONING_MESSAGE_START" and "role" not in event:
+        faults.append("role is missing; the client wants 'reasoning'")
+    # A bool is an int to Python, and 1.0 is the integer 1 to JSON.
+    time = event.get("timestamp")
+    if isinstance(time, str | bool):
+        faults.append(f"timestamp is {time!r}; the client wants a whole number")
+    return tuple(faults)
+
+
+def _strict(data: Mapping[str, Any], model: BaseModel, path: str) -> Iterator[str]:
+    for name, field in type(model).model_fields.items():
+        alias = field.alias or name
+        if alias not in data:
+            if name in data:
+                yield f"{path}{name} is spelled in snake_case; the client reads {alias}"
+        elif data[alias] is None:
+            if not _is_any(field.annotation):
+                yield f"{path}{alias} is null; the client wants it left out"
+        elif not _is_any(field.annotation):
+            yield from _nested(data[alias], getattr(model, name), f"{path}{alias}")
+
+
+def _nested(data: Any, model: Any, path: str) -> Iterator[str]:
+    if isinstance(model, BaseModel) and isinstance(data, Mapping):
+        yield from _strict(data, model, f"{path}.")
+    elif isinstance(model, list) and isinstance(data, list | tuple):
+        for index, (one, its) in enumerate(zip(data, model, strict=True)):
+            yield from _nested(one, its, f"{path}[{index}]")
+
+
+def _is_any(annotation: Any) -> bool:
+    return annotation is Any or Any in get_args(annotation)

@@ -1,0 +1,155 @@
+"""The judge: a recording and the rules in, one result per rule out. Pure; the same recording always gets the same results."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from conformance.observers import fit
+from conformance.reading import view
+from conformance.recording import Recording
+from conformance.rule import OK, Finding, Level, Rule
+from conformance.view import View
+
+
+class Verdict(StrEnum):
+    """A verdict, worst first: an aggregate is the first of its parts in this order."""
+
+    FAIL = "fail"
+    UNSTABLE = "unstable"
+    COULD_NOT_RUN = "could-not-run"
+    WARN = "warn"
+    PASS = "pass"  # noqa: S105 - a verdict, no password
+    NOT_OBSERVED = "not-observed"
+    NOT_APPLICABLE = "not-applicable"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """
+    One rule on one recording.
+
+    `reason` says why a verdict is none: channel, capability, dialect, nothing to judge, translated events. `judged` counts the
+    things looked at: a result counts only where it is above 0.
+    """
+
+    rule: str
+    level: Level
+    verdict: Verdict
+    reason: str | None = None
+    findings: tuple[Finding, ...] = ()
+    judged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """All results of one recording, and the view they were judged under."""
+
+    view: View
+    results: tuple[Result, ...]
+    fitted: tuple[tuple[str, object], ...] = field(default=())
+
+    def of(self, rule: str) -> Result:
+        """The result of one rule."""
+        return next(result for result in self.results if result.rule == rule)
+
+
+#: Channels that stand in for each other, unless a clause is about events.
+_SAYING = frozenset("ERL")
+
+
+def judge(recording: Recording, rules: Iterable[Rule]) -> Judgement:
+    """Judge one recording. Where the declaration does not fit what was seen, DIA-1 says so and the rest is read as it fits."""
+    seen = view(recording)
+    fitted = tuple(fit(seen).items())
+    under = seen.declared
+    for key, value in fitted:
+        under = under.with_value(key, value)
+    if fitted:
+        seen = view(recording, under)
+    return Judgement(seen, tuple(_linked([_result(rule, seen) for rule in rules])), fitted)
+
+
+def judge_suite(judgements: Sequence[Judgement], rules: Iterable[Rule]) -> list[Judgement]:
+    """The same judgements with what only all recordings of an agent together show."""
+    views = [one.view for one in judgements]
+    found: list[Judgement] = list(judgements)
+    for rule in rules:
+        if rule.suite is None:
+            continue
+        for index, judged in rule.suite(views):
+            if isinstance(judged, Finding):
+                found[index] = _with(found[index], rule, judged)
+    return found
+
+
+def _with(one: Judgement, rule: Rule, finding: Finding) -> Judgement:
+    def more(result: Result) -> Result:
+        if result.rule != rule.id or missing_channel(rule, one.view.channels):
+            return result
+        findings = (*result.findings, finding)
+        return replace(result, findings=findings, verdict=_worst(rule, findings), reason=None, judged=result.judged + 1)
+
+    return replace(one, results=tuple(more(result) for result in one.results))
+
+
+def missing_channel(rule: Rule, declared: frozenset[str]) -> str | None:
+    """The channel a rule lacks: one of E, R and L will do for all of them, unless the clause is about events; M, T and U each."""
+    named = set(rule.channels) - set(", ")
+    saying = named & _SAYING
+    hard = named - _SAYING
+    if rule.about_events and "E" in saying:
+        hard |= {"E"}
+    elif saying and not saying & declared:
+        return "/".join(sorted(saying))
+    lacking = sorted(hard - declared)
+    return lacking[0] if lacking else None
+
+
+def _result(rule: Rule, seen: View) -> Result:
+    lacking = missing_channel(rule, seen.channels)
+    if lacking is not None:
+        return Result(rule.id, rule.level, Verdict.NOT_OBSERVED, f"channel {lacking}")
+    excused = rule.applies(seen)
+    if excused is not None:
+        return Result(rule.id, rule.level, Verdict.NOT_APPLICABLE, excused)
+    judged = list(rule.check(seen))
+    findings = tuple(one for one in judged if one is not OK and isinstance(one, Finding))
+    if not judged:
+        exercised = rule.id in seen.scenario.exercises
+        verdict = Verdict.NOT_OBSERVED if exercised else Verdict.NOT_APPLICABLE
+        return Result(rule.id, rule.level, verdict, "nothing to judge")
+    reason = "translated events" if seen.dialect.events == "translated" and _about_events(rule) else None
+    return Result(rule.id, rule.level, _worst(rule, findings), reason, findings, len(judged))
+
+
+def _about_events(rule: Rule) -> bool:
+    return rule.about_events or set(rule.channels) & _SAYING == {"E"}
+
+
+def _worst(rule: Rule, findings: Sequence[Finding]) -> Verdict:
+    if not findings:
+        return Verdict.PASS
+    levels = {finding.level or rule.level for finding in findings}
+    return Verdict.FAIL if Level.MUST in levels else Verdict.WARN
+
+
+def _linked(results: Sequence[Result]) -> list[Result]:
+    """A request that a provider refuses for a bad history is the history's fault: the refusal is marked as its consequence."""
+    causes = {f.seq: r.rule for r in results if r.rule.startswith("HIS-") for f in r.findings}
+    return [
+        replace(result, findings=tuple(_caused(finding, causes) for finding in result.findings))
+        if result.rule == "WIRE-1"
+        else result
+        for result in results
+    ]
+
+
+def _caused(finding: Finding, causes: dict[int, str]) -> Finding:
+    rule = next((causes[seq] for seq in (finding.seq, *finding.related) if seq in causes), None)
+    return replace(finding, consequence_of=rule) if rule else finding
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The worst of several verdicts; not-applicable where there are none."""
+    order = list(Verdict)
+    return min(verdicts, key=order.index, default=Verdict.NOT_APPLICABLE)

@@ -1,0 +1,134 @@
+"""What a scenario gets wrong beyond its form: turns that cannot be reached, names nobody has, predictions with holes. Pure."""
+
+from collections.abc import Callable, Collection, Iterator
+
+from conformance.errors import Path, Problem, guess
+from conformance.lint_expect import limit_predictions, predictions
+from conformance.lint_templates import templates
+from conformance.scenario import RunSpec, Scenario
+from fake_models.matching import When
+from fake_models.script import FOREVER, Turn
+
+#: Longest real wait of a scenario tagged `slow`, in seconds: foreign agents sleep for real.
+MAX_RETRY_AFTER_S = 1
+
+
+def problems(scenario: Scenario, rule_ids: Collection[str]) -> list[Problem]:
+    """Everything the lint finds. `rule_ids` are those of the kit's rules; each problem has its path and no place."""
+    unknown = [
+        Problem(("exercises", n), f"no rule has the id {rule!r}{guess(rule, rule_ids)}")
+        for n, rule in enumerate(scenario.exercises)
+        if rule not in rule_ids
+    ]
+    return unknown + [problem for check in CHECKS for problem in check(scenario)]
+
+
+def _turns(scenario: Scenario) -> Iterator[tuple[Path, RunSpec, Turn]]:
+    for n, run in enumerate(scenario.runs):
+        for m, turn in enumerate(run.script.turns):
+            yield ("runs", n, "model", m), run, turn
+
+
+def unreachable_turns(scenario: Scenario) -> Iterator[Problem]:
+    """A turn behind one that is played for ever and never passed over."""
+    for n, run in enumerate(scenario.runs):
+        turns = run.script.turns
+        walls = (m for m, turn in enumerate(turns) if turn.repeat == FOREVER and not (turn.optional and turn.when))
+        for m in range(next(walls, len(turns)) + 1, len(turns)):
+            message = "this turn is never reached: one before it repeats forever; give that one a count, or `optional: true` and a `when`"
+            yield Problem(("runs", n, "model", m), message)
+
+
+def faults_that_end_a_script(scenario: Scenario) -> Iterator[Problem]:
+    """Agents try again after a fault, some more often than others: a script has to have an answer for all of them."""
+    for n, run in enumerate(scenario.runs):
+        for turn in run.script.turns[-1:]:
+            if (turn.error or turn.overflow or turn.broken or turn.empty) and turn.repeat != FOREVER:
+                message = (
+                    "nothing follows this fault and agents may ask again; add `repeat: forever` or a turn behind it"
+                )
+                yield Problem(("runs", n, "model", len(run.script.turns) - 1), message)
+
+
+def conditions(scenario: Scenario) -> Iterator[Problem]:
+    """A `when` that can never hold, or that takes the rules' work."""
+    for path, run, turn in _turns(scenario):
+        if turn.when is not None:
+            at = (*path, "when")
+            yield from (Problem((*at, *where), message) for where, message in _condition(scenario, run, turn.when))
+
+
+def _condition(scenario: Scenario, run: RunSpec, when: When) -> Iterator[tuple[Path, str]]:
+    if isinstance(when.tools, tuple):
+        for n, name in enumerate(when.tools):
+            if name not in scenario.tools:
+                yield ("tools", n), f"the scenario has no tool {name!r}{guess(name, scenario.tools)}"
+    if when.tools == "offered" and not scenario.tools:
+        yield ("tools",), "came 'offered', but the scenario has no tools: this can never hold"
+    if when.round == 1 and when.last == "tool" and run.user is not None:
+        yield ("last",), "came 'tool' with round 1, which starts with the user's text: this can never hold"
+    if "core" in scenario.tags and (when.tools == "none" or when.call == "summary"):
+        message = "core scenarios put no `when` on the summary turn: rules judge what it looks like; leave this out"
+        yield (("tools",) if when.tools == "none" else ("call",)), message
+
+
+def user_texts(scenario: Scenario) -> Iterator[Problem]:
+    """Rules and sessions find a run by its user's text, so no other message may hold that text."""
+    users: list[tuple[Path, str]] = [
+        (("runs", n, "user"), run.user) for n, run in enumerate(scenario.runs) if run.user is not None
+    ]
+    others: list[tuple[Path, str]] = [
+        (("history", n, "content"), message["content"])
+        for n, message in enumerate(scenario.history)
+        if message.get("content")
+    ]
+    others += [(("system",), scenario.system)] if scenario.system else []
+    for n, (path, text) in enumerate(users):
+        for m, (other, longer) in enumerate([*users, *others]):
+            # Of two equal texts only the later one is named.
+            if m != n and text in longer and not (text == longer and n < m < len(users)):
+                message = f"the user text {text!r} also stands in {Problem(other, '').where}; word it so that no other message contains it"
+                yield Problem(path, message)
+
+
+def tool_choices(scenario: Scenario) -> Iterator[Problem]:
+    """A tool choice that names a tool the scenario does not have."""
+    for path, data in (((), scenario.data), *((("runs", n), run) for n, run in enumerate(scenario.data["runs"]))):
+        choice = data.get("tool_choice", "auto")
+        if choice not in ("auto", "none", "required", *scenario.tools):
+            words = ("auto", "none", "required", *scenario.tools)
+            yield Problem((*path, "tool_choice"), f"{choice!r} is no tool of the scenario{guess(choice, words)}")
+
+
+def runs(scenario: Scenario) -> Iterator[Problem]:
+    """A run that needs one before it."""
+    sessions: set[str] = set()
+    for n, run in enumerate(scenario.runs):
+        if run.start == "with" and n == 0:
+            yield Problem(("runs", n, "start"), "came 'with', but no run stands before this one to start with")
+        if run.user is None and run.session not in sessions:
+            yield Problem(("runs", n, "resume"), f"session {run.session!r} has no run before this one to resume")
+        sessions.add(run.session)
+
+
+def waits(scenario: Scenario) -> Iterator[Problem]:
+    """Foreign agents sleep for real, so core scenarios do not ask them to."""
+    allowed = MAX_RETRY_AFTER_S if "slow" in scenario.tags and "core" not in scenario.tags else 0
+    for path, _, turn in _turns(scenario):
+        if turn.error is not None and (turn.error.retry_after_s or 0) > allowed:
+            message = f"came {turn.error.retry_after_s}, expected at most {allowed}: agents really wait so long; 1 is the most, under the tag slow and not core"
+            yield Problem((*path, "error", "retry_after"), message)
+
+
+CHECKS: tuple[Callable[[Scenario], Iterator[Problem]], ...] = (
+    unreachable_turns,
+    faults_that_end_a_script,
+    conditions,
+    templates,
+    user_texts,
+    tool_choices,
+    runs,
+    waits,
+    predictions,
+    limit_predictions,
+)

@@ -1,0 +1,156 @@
+"""The outcome of a run: what the agent claims, and what the model calls show. Compares nothing, see RUN-3."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.agui import text_messages
+from conformance.classes import is_empty
+from conformance.dialect import Dialect
+from conformance.view import Call, Event, Run, View
+
+KINDS = frozenset(
+    "answered limit empty overflow truncated filtered model_error tool_error guard gate unverified interrupted waiting refused error".split()
+)
+_MARKER = re.compile(r"MAX.?(ITER|TURN|STEP|ROUND)|LIMIT", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What the agent says of its end. `by` is the channel: R, E, or `raised` for an exception; `seq` where it says so."""
+
+    kind: str
+    reason: str | None
+    by: str
+    seq: int
+
+
+def markers(run: Run, dialect: Dialect) -> tuple[Event, ...]:
+    """The events that show the limit: RAW by `event.type`, CUSTOM by `name`, called as declared or, undeclared, as a limit."""
+    return tuple(event for event in run.events if _marks(event, dialect.marker_name))
+
+
+def marker_kind(event: Event) -> str:
+    """`raw` or `custom`."""
+    return event.type.lower()
+
+
+def marker_payload(event: Event) -> Any:
+    """What a marker carries."""
+    return event.data.get("event") if event.type == "RAW" else event.data.get("value")
+
+
+def _marks(event: Event, name: str | None) -> bool:
+    if event.type == "RAW":
+        payload = event.data.get("event")
+        said = payload.get("type") if isinstance(payload, Mapping) else None
+    elif event.type == "CUSTOM":
+        said = event.data.get("name")
+    else:
+        return False
+    if not isinstance(said, str):
+        return False
+    return said == name if name is not None else _MARKER.search(said) is not None
+
+
+def claimed(run: Run, view: View) -> Claim | None:
+    """What the run claims to be; None where nothing was said, which a run that never ended leaves behind."""
+    if run.raised is not None:
+        kind = view.dialect.exceptions.get(run.raised.exception, "error")
+        return Claim(kind, run.raised.message, "raised", run.raised.seq)
+    if run.said is not None:
+        return Claim(run.said.kind, run.said.reason, "R", run.said.seq)
+    if "R" in view.channels or "E" not in view.channels or run.terminal is None:
+        return None
+    kind, reason = _from_events(run.terminal, bool(markers(run, view.dialect)))
+    return Claim(kind, reason, "E", run.terminal.seq)
+
+
+def _from_events(end: Event, marked: bool) -> tuple[str, str | None]:  # noqa: FBT001 - both are plain facts of the stream
+    if end.type == "RUN_ERROR":
+        code = end.data.get("code")
+        return (code if code in KINDS else "error"), str(end.data.get("message"))
+    outcome = end.data.get("outcome")
+    kind = outcome.get("type") if isinstance(outcome, Mapping) else None
+    if kind in ("interrupt", "cancelled"):
+        return ("waiting" if kind == "interrupt" else "interrupted"), None
+    if marked:
+        return "limit", None
+    result = end.data.get("result")
+    said = result.get("outcome") if isinstance(result, Mapping) else None
+    return (said if isinstance(said, str) and said in KINDS else "answered"), None
+
+
+def answer(call: Call, dialect: Dialect) -> str | None:
+    """The final answer that a call's whole reply carries, None if it carries none."""
+    reply = call.reply
+    if reply is None or not reply.complete or is_empty(call, dialect):
+        return None
+    if dialect.answer_by.startswith("tool:"):
+        name, _, argument = dialect.answer_by.removeprefix("tool:").partition(".")
+        mine = [one for one in reply.calls if one.name == name]
+        if mine:
+            return _argument(mine[-1].arguments, argument) if len(mine) == len(reply.calls) else None
+    if reply.calls or reply.stop != "stop" or not reply.text:
+        return None
+    return reply.text
+
+
+def _argument(arguments: str, name: str) -> str | None:
+    try:
+        value = json.loads(arguments or "{}")
+    except ValueError:
+        return None
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if found is None or isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+
+
+def last_reply(run: Run) -> Call | None:
+    """The last call of the loop, the summary aside, whose reply was whole."""
+    whole = [c for c in run.calls if c.role in ("regular", "retry") and c.reply is not None and c.reply.complete]
+    return whole[-1] if whole else None
+
+
+def last_call(run: Run) -> Call | None:
+    """The last call of the loop, the summary aside, whole or not."""
+    calls = [c for c in run.calls if c.role in ("regular", "retry")]
+    return calls[-1] if calls else None
+
+
+def actual(run: Run, view: View) -> str | None:
+    """What the model calls show the run to be; None where they leave it open."""
+    last, dialect = last_call(run), view.dialect
+    if run.cancelled:
+        return "interrupted"
+    if run.summary or (last is None and run.max_iters == 0):
+        return "limit"
+    if last is None:
+        return None
+    if last.overflow:
+        return "overflow"
+    if last.failed:
+        return "model_error"
+    if is_empty(last, dialect):
+        return "empty"
+    if answer(last, dialect) is not None:
+        return "answered"
+    reply = last.reply
+    if reply is None or not reply.complete:
+        return None
+    if not reply.calls and reply.stop in ("length", "filter"):
+        return "truncated" if reply.stop == "length" else "filtered"
+    if reply.calls and run.max_iters is not None and run.rounds >= run.max_iters:
+        return "limit"
+    return None
+
+
+def final_text(run: Run, view: View) -> str | None:
+    """What the user got to read last: the result's text, else the run's last text message. None where neither was shown."""
+    if run.said is not None and run.said.text is not None:
+        return run.said.text
+    if "E" in view.channels:
+        shown = [message.text for message in text_messages(run.events) if message.role == "assistant"]
+        return shown[-1] if shown else None
+    return None

@@ -1,0 +1,216 @@
+"""From a recording's records to a View: joins what belongs together, drops nothing, judges nothing."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from conformance.classes import classify
+from conformance.dialect import Dialect, dialect
+from conformance.recording import Record, Recording
+from conformance.scenario import Scenario, scenario
+from conformance.view import Call, Event, Execution, Raised, Reply, Run, Said, View
+from fake_models.messages import ToolCall, World
+from fake_models.overflow import is_overflow
+from fake_models.wire import CODECS
+
+
+def view(recording: Recording, under: Dialect | None = None) -> View:
+    """The recording as an agent's runs, read under the given dialect or else the declared one."""
+    head = recording.header
+    declared = dialect(head.dialect)
+    plan = scenario(head.scenario)
+    read = under or declared
+    return View(
+        recording=recording,
+        scenario=plan,
+        declared=declared,
+        dialect=read,
+        runs=_runs(recording, plan, read),
+        channels=frozenset(head.channels),
+        capabilities=head.capabilities,
+    )
+
+
+def _runs(recording: Recording, plan: Scenario, read: Dialect) -> tuple[Run, ...]:
+    by_run: dict[str, list[Record]] = defaultdict(list)
+    call_run: dict[str, str] = {}
+    exec_run: dict[str, str] = {}
+    for record in recording.records:
+        data = record.data
+        if record.kind == "model/request":
+            call_run[data["call"]] = data["run"]
+        elif record.kind == "tool/start":
+            exec_run[data["exec"]] = data["run"]
+        run = data.get("run") or call_run.get(data.get("call", "")) or exec_run.get(data.get("exec", ""))
+        if run is not None:
+            by_run[run].append(record)
+    return tuple(
+        _run(records, recording, plan.runs[index] if index < len(plan.runs) else None, plan, read)
+        for index, records in enumerate(records for records in by_run.values() if _first(records, "kit/run_start"))
+    )
+
+
+def _first(records: Iterable[Record], kind: str) -> Record | None:
+    return next((record for record in records if record.kind == kind), None)
+
+
+def _run(records: Sequence[Record], recording: Recording, spec: Any, plan: Scenario, read: Dialect) -> Run:
+    start = _first(records, "kit/run_start")
+    assert start is not None  # noqa: S101 - the caller keeps only runs that started
+    end = _first(records, "kit/run_end")
+    limit, limited = _limit(start.data, read)
+    run, session = start.data["run"], start.data["session"]
+    world = World(now=plan.clock + timedelta(seconds=start.at_s), run=run)
+    events = [Event(r.seq, r.data["event"], bool(r.data.get("raised"))) for r in records if r.kind == "agent/event"]
+    judged, strays = _parts(events, run)
+    said, raised = _first(records, "agent/outcome"), _first(records, "agent/raised")
+    return Run(
+        id=run,
+        session=session,
+        seq=start.seq,
+        end_seq=end.seq if end else max(record.seq for record in records),
+        how=end.data["how"] if end else "hung",
+        end=end.data if end else {},
+        spec=spec,
+        user=spec.user if spec else None,
+        given=start.data["input"],
+        max_iters=limit,
+        limited=limited,
+        tool_choice=start.data.get("tool_choice"),
+        stream=bool(start.data.get("stream")),
+        calls=classify(model_calls(records, run, recording.header.wire), limit, read, world),
+        executions=_executions(records),
+        events=judged,
+        strays=strays,
+        logs=tuple(r for r in records if r.kind == "agent/log"),
+        garbage=tuple(r for r in records if r.kind == "agent/garbage"),
+        said=Said(said.seq, said.data["kind"], said.data.get("reason"), said.data.get("text")) if said else None,
+        raised=Raised(raised.seq, raised.data["exception"], raised.data["message"]) if raised else None,
+        cancelled=_first(records, "kit/cancel") is not None,
+    )
+
+
+def _limit(start: Mapping[str, Any], read: Dialect) -> tuple[int | None, bool]:
+    given = start["limits"].get("max_iters")
+    if given is not None:
+        return given, True
+    return (read.default_max_iters if isinstance(read.default_max_iters, int) else None), False
+
+
+def _parts(events: Sequence[Event], run: str) -> tuple[tuple[Event, ...], tuple[Event, ...]]:
+    """The part of the stream that carries this runId, and all other events; without any RUN_STARTED the whole is the run's."""
+    parts: list[list[Event]] = []
+    for event in events:
+        if event.type == "RUN_STARTED" or not parts:
+            parts.append([])
+        parts[-1].append(event)
+    if len(parts) < 2:
+        return tuple(events), ()
+    mine = next((part for part in parts if part[0].data.get("runId") == run), parts[0])
+    return tuple(mine), tuple(event for part in parts if part is not mine for event in part)
+
+
+def model_calls(records: Sequence[Record], run: str, wire: str = "openai_chat") -> tuple[Call, ...]:
+    """The calls of one run, joined from its model records and not yet classed."""
+    about: dict[str, dict[str, Record]] = defaultdict(dict)
+    for record in records:
+        if record.source == "model":
+            about[record.data["call"]][record.type] = record
+    return tuple(
+        _call(found, wire) for found in about.values() if "request" in found and found["request"].data["run"] == run
+    )
+
+
+def _call(found: Mapping[str, Record], wire: str) -> Call:
+    asked, replied, refused, done = (found.get(kind) for kind in ("request", "reply", "refused", "reply_done"))
+    assert asked is not None  # noqa: S101 - the caller keeps only calls that were asked
+    reply = _reply(replied, done) if replied else None
+    body = asked.data["body"]
+    return Call(
+        id=asked.data["call"],
+        run=asked.data["run"],
+        seq=asked.seq,
+        body=body,
+        request=CODECS[asked.data.get("wire", wire)].decode(body if isinstance(body, Mapping) else {}),
+        reply=reply,
+        refused=refused.data if refused else None,
+        refused_seq=refused.seq if refused else None,
+        done_seq=done.seq if done else None,
+        retry_header=asked.data.get("retry_header"),
+        side=asked.data.get("side"),
+        failed=reply is None or not reply.complete,
+        overflow=_overflow(reply, refused),
+    )
+
+
+def _reply(record: Record, done: Record | None) -> Reply:
+    data = record.data
+    parts = tuple(data["parts"])
+    calls = tuple(ToolCall(p.get("id"), p["name"], p["arguments"]) for p in parts if p["type"] == "tool_call")
+    texts = [part["text"] for part in parts if part["type"] == "text"]
+    spoken = [text for text in texts if text is not None]
+    thoughts = [part["text"] for part in parts if part["type"] == "thinking"]
+    whole = data["status"] == 200 and done is not None and done.data["by"] != "cut" and not _no_reply(data["fault"])
+    return Reply(
+        seq=record.seq,
+        status=data["status"],
+        parts=parts,
+        stop=data["stop"],
+        usage=data["usage"],
+        fault=data["fault"],
+        resolved=tuple(data.get("resolved") or ()),
+        turn=data["turn"],
+        complete=whole,
+        text="".join(spoken) if spoken else None,
+        thinking="".join(thoughts) if thoughts else None,
+        calls=calls,
+        empty=_empty_shape(texts, bool(thoughts)) if whole and not calls and data["stop"] == "stop" else None,
+    )
+
+
+def _no_reply(fault: Mapping[str, Any] | None) -> bool:
+    return fault is not None and "error" in fault
+
+
+def _empty_shape(texts: Sequence[str | None], thought: bool) -> str | None:  # noqa: FBT001 - a fact of the reply
+    if any(text and text.strip() for text in texts):
+        return None
+    if thought:
+        return "thinking"
+    if any(text for text in texts):
+        return "blank"
+    return "null" if any(text is None for text in texts) else "no_parts"
+
+
+def _overflow(reply: Reply | None, refused: Record | None) -> bool:
+    if refused is not None:
+        return bool(refused.data["by"] == "window")
+    if reply is None:
+        return False
+    if reply.complete:
+        return reply.stop == "length" and not reply.calls and not (reply.text or "").strip()
+    error = (reply.fault or {}).get("error") or {}
+    return is_overflow(reply.status, error.get("body"))
+
+
+def _executions(records: Sequence[Record]) -> tuple[Execution, ...]:
+    ends = {r.data["exec"]: r for r in records if r.kind in ("tool/result", "tool/error")}
+    made = []
+    for record in records:
+        if record.kind == "tool/start":
+            end = ends.get(record.data["exec"])
+            made.append(
+                Execution(
+                    id=record.data["exec"],
+                    run=record.data["run"],
+                    seq=record.seq,
+                    tool=record.data["tool"],
+                    call_id=record.data.get("call_id"),
+                    arguments=record.data["arguments"],
+                    end_seq=end.seq if end else None,
+                    value=end.data.get("result") if end else None,
+                    error=end.data["error"] if end and end.kind == "tool/error" else None,
+                )
+            )
+    return tuple(made)

@@ -1,0 +1,75 @@
+"""The recorder: the kit's one mutable object. Gives every record its place in one order and keeps the scenario's clock."""
+
+import threading
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from conformance.recording import Header, Record, Recording
+
+
+class Recorder:
+    """
+    Takes records from whichever thread they happen on.
+
+    Time passes only when `pass_time` says so; `on_time` is told the new time, so that a frozen clock can follow. While it is
+    muted, and after `seal`, it takes nothing of the agent: what a left-over thread still does belongs to no recording.
+    """
+
+    def __init__(self, start: datetime, on_time: Callable[[datetime], None] = lambda _now: None) -> None:
+        self._start = start
+        self._passed_s = 0.0
+        self._on_time = on_time
+        self._records: list[Record] = []
+        self._lock = threading.Lock()
+        self._numbers = {"m": 0, "x": 0}
+        self._deaf = False
+
+    def __call__(self, source: str, type: str, data: Mapping[str, Any]) -> int:  # noqa: A002 - the record's own word
+        """Record what happened; its place in the order, 0 where nothing is taken."""
+        with self._lock:
+            if self._deaf and source != "kit":
+                return 0
+            seq = len(self._records) + 1
+            self._records.append(Record(seq, self._passed_s, source, type, data))
+            return seq
+
+    @property
+    def seen(self) -> int:
+        """How many records there are: when this stands still, nothing happens."""
+        return len(self._records)
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """The records so far."""
+        return tuple(self._records)
+
+    def number(self, letter: str) -> str:
+        """The next name of its kind: m1, m2, ... for model calls, x1, x2, ... for executions."""
+        with self._lock:
+            self._numbers[letter] += 1
+            return f"{letter}{self._numbers[letter]}"
+
+    def now(self) -> datetime:
+        """The scenario's clock."""
+        return self._start + timedelta(seconds=self._passed_s)
+
+    def pass_time(self, delay_s: float) -> None:
+        """Let the scenario's clock go on; no real time passes."""
+        with self._lock:
+            self._passed_s = round(self._passed_s + max(delay_s, 0.0), 6)
+        self._on_time(self.now())
+
+    def mute(self) -> None:
+        """Take nothing more but the kit's own records: the agent is being torn down."""
+        self._deaf = True
+
+    def listen(self) -> None:
+        """Take records again: a new run begins."""
+        self._deaf = False
+
+    def seal(self, header: Header) -> Recording:
+        """The finished recording."""
+        with self._lock:
+            self._deaf = True
+            return Recording(header, tuple(self._records))

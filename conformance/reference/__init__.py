@@ -1,0 +1,1 @@
+"""The reference loop, an honest agent whose dialect is a value, and its mutants. An agent under test like any other."""

@@ -1,0 +1,274 @@
+"""The report: results of many plays added up into verdicts per scenario, rule and area, and the exit code. Pure."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance import __version__
+from conformance.judge import Judgement, Result, Verdict, judge_suite, worst
+from conformance.outcome import claimed
+from conformance.recording import Recording
+from conformance.rule import Finding, Level, Rule
+from conformance.view import View
+
+#: The rules about the kit's own side of a run; they belong to no area of an agent.
+KIT_RULES = frozenset({"DIA-1", "SCRIPT-1", "SCRIPT-2", "EXPECT"})
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One scenario in one cell over all its repeats. `error` says why it could not be played."""
+
+    scenario: str
+    cell: str
+    verdict: Verdict
+    results: tuple[Result, ...]
+    judgements: tuple[Judgement, ...]
+    recordings: tuple[Recording, ...]
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTotal:
+    """A rule over the suite: `armed` of `of` units had something to judge; `certifies`: its pass counts for its area."""
+
+    verdict: Verdict
+    armed: int
+    of: int
+    certifies: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AreaTotal:
+    """An area over the suite. `certified`: every MUST that applies passes, and at least one does."""
+
+    verdict: Verdict
+    certified: bool
+    passed: int
+    armed: int
+    warnings: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that was found out about one agent."""
+
+    agent: Mapping[str, Any]
+    dialect: Mapping[str, Any]
+    entries: tuple[Entry, ...]
+    rules: Mapping[str, RuleTotal]
+    areas: Mapping[str, AreaTotal]
+
+    @property
+    def totals(self) -> Mapping[str, int]:
+        """How many entries have which verdict."""
+        return {verdict.value: sum(one.verdict == verdict for one in self.entries) for verdict in Verdict}
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What one play of a scenario in a cell brought: a judged recording, or an error."""
+
+    scenario: str
+    cell: str
+    judgement: Judgement | None
+    error: str | None = None
+
+
+def report(
+    agent: Mapping[str, Any], dialect: Mapping[str, Any], plays: Sequence[Played], rules: Sequence[Rule]
+) -> Report:
+    """Add up all plays of one agent."""
+    judged = [play.judgement for play in plays if play.judgement is not None]
+    whole = iter(judge_suite(judged, rules))
+    groups: dict[tuple[str, str], list[tuple[Played, Judgement | None]]] = defaultdict(list)
+    for play in plays:
+        groups[play.scenario, play.cell].append((play, next(whole) if play.judgement is not None else None))
+    entries = tuple(_entry(scenario, cell, group) for (scenario, cell), group in groups.items())
+    totals = {rule.id: _rule_total(rule, entries) for rule in rules}
+    return Report(agent, dialect, entries, totals, _areas(rules, totals, entries))
+
+
+def _entry(scenario: str, cell: str, group: Sequence[tuple[Played, Judgement | None]]) -> Entry:
+    judgements = tuple(one for _, one in group if one is not None)
+    error = next((play.error for play, _ in group if play.error is not None), None)
+    results = _over_repeats(judgements)
+    verdict = worst([*(r.verdict for r in results), *([Verdict.COULD_NOT_RUN] if error else [])])
+    if verdict == Verdict.NOT_APPLICABLE:
+        verdict = Verdict.NOT_OBSERVED
+    recordings = tuple(one.view.recording for one in judgements)
+    return Entry(scenario, cell, verdict, results, judgements, recordings, error)
+
+
+def _over_repeats(judgements: Sequence[Judgement]) -> tuple[Result, ...]:
+    """One result per rule: a fail on every repeat is a fail, on some it is unstable."""
+    if not judgements:
+        return ()
+    merged = []
+    for same in zip(*(one.results for one in judgements), strict=True):
+        fails = [one for one in same if one.verdict == Verdict.FAIL]
+        if fails and len(fails) < len(same):
+            first = fails[0]
+            reason = f"fails in {len(fails)} of {len(same)} repeats"
+            merged.append(Result(first.rule, first.level, Verdict.UNSTABLE, reason, first.findings, first.judged))
+        else:
+            merged.append(min(same, key=lambda one: list(Verdict).index(one.verdict)))
+    return tuple(merged)
+
+
+def _rule_total(rule: Rule, entries: Sequence[Entry]) -> RuleTotal:
+    units = [result for entry in entries for result in entry.results if result.rule == rule.id]
+    armed = [unit for unit in units if unit.judged]
+    native = [unit for unit in armed if unit.reason != "translated events"]
+    verdict = worst(unit.verdict for unit in armed) if armed else worst(unit.verdict for unit in units)
+    return RuleTotal(
+        verdict, len(armed), len(units), certifies=bool(native) and verdict in (Verdict.PASS, Verdict.WARN)
+    )
+
+
+def _areas(rules: Sequence[Rule], totals: Mapping[str, RuleTotal], entries: Sequence[Entry]) -> dict[str, AreaTotal]:
+    by_area: dict[str, list[Rule]] = defaultdict(list)
+    for rule in rules:
+        if rule.id not in KIT_RULES:
+            by_area[rule.area].append(rule)
+    kit_fails = any(
+        totals[rule.id].verdict in (Verdict.FAIL, Verdict.UNSTABLE) for rule in rules if rule.id in KIT_RULES
+    )
+    return {area: _area(mine, totals, entries, sound=not kit_fails) for area, mine in by_area.items()}
+
+
+def _area(
+    rules: Sequence[Rule], totals: Mapping[str, RuleTotal], entries: Sequence[Entry], *, sound: bool
+) -> AreaTotal:
+    ids = {rule.id for rule in rules}
+    units = [r for entry in entries for r in entry.results if r.rule in ids and r.judged]
+    musts = [totals[r.id] for r in rules if r.level == Level.MUST and totals[r.id].verdict != Verdict.NOT_APPLICABLE]
+    passed = [one for one in musts if one.verdict in (Verdict.PASS, Verdict.WARN) and one.certifies]
+    return AreaTotal(
+        verdict=worst(totals[rule.id].verdict for rule in rules),
+        certified=sound and bool(passed) and len(passed) == len(musts),
+        passed=sum(unit.verdict in (Verdict.PASS, Verdict.WARN) for unit in units),
+        armed=len(units),
+        warnings=sum(unit.verdict == Verdict.WARN for unit in units),
+    )
+
+
+def unarmed(rep: Report, rules: Sequence[Rule], exercised: Iterable[str], channels: Iterable[str]) -> tuple[str, ...]:
+    """MUSTs that some scenario exercises, whose channels are declared, and that were armed nowhere though they apply."""
+    asked, declared = set(exercised), frozenset(channels)
+    del declared
+    return tuple(
+        rule.id
+        for rule in rules
+        if rule.id in asked
+        and rule.level == Level.MUST
+        and rep.rules[rule.id].armed == 0
+        and rep.rules[rule.id].verdict == Verdict.NOT_OBSERVED
+        and not any((r.reason or "").startswith("channel") for e in rep.entries for r in e.results if r.rule == rule.id)
+    )
+
+
+def exit_code(rep: Report, missed: Sequence[str], *, strict: bool = False) -> int:
+    """1 for any fail or unstable verdict, 3 where something could not be run or seen, else 0; `strict`: a warning is 1."""
+    verdicts = {entry.verdict for entry in rep.entries}
+    if verdicts & {Verdict.FAIL, Verdict.UNSTABLE} or (strict and Verdict.WARN in verdicts):
+        return 1
+    if Verdict.COULD_NOT_RUN in verdicts or missed or not any(r.judged for e in rep.entries for r in e.results):
+        return 3
+    return 0
+
+
+def as_json(rep: Report) -> dict[str, Any]:
+    """The JSON report, as described in docs/report.md."""
+    return {
+        "kit": __version__,
+        "agent": {key: rep.agent.get(key) for key in ("name", "version", "language")},
+        "profile": rep.agent.get("profile"),
+        "dialect": dict(rep.dialect),
+        "runs": [_entry_json(entry) for entry in rep.entries],
+        "rules": {name: {"verdict": t.verdict, "armed": t.armed, "of": t.of} for name, t in rep.rules.items()},
+        "areas": {
+            name: {
+                "verdict": a.verdict,
+                "certified": a.certified,
+                "passed": a.passed,
+                "armed": a.armed,
+                "warnings": a.warnings,
+            }
+            for name, a in rep.areas.items()
+        },
+        "totals": dict(rep.totals),
+    }
+
+
+def _entry_json(entry: Entry) -> dict[str, Any]:
+    seen = entry.judgements[0].view if entry.judgements else None
+    return {
+        "scenario": entry.scenario,
+        "cell": entry.cell,
+        "verdict": entry.verdict,
+        **facts(seen),
+        "error": entry.error,
+        "results": [_result_json(result) for result in entry.results],
+        "runs_detail": [run_facts(seen, index) for index in range(len(seen.runs))] if seen else [],
+    }
+
+
+def facts(seen: View | None) -> dict[str, Any]:
+    """What happened in a play, in numbers: counts are sums over its runs, terminal and outcome the last run's."""
+    runs = [run_facts(seen, index) for index in range(len(seen.runs))] if seen else []
+    counts = {key: sum(run[key] for run in runs) for key in COUNTS}
+    last = runs[-1] if runs else {}
+    return {
+        "events": counts["events"],
+        "terminal": last.get("terminal"),
+        "outcome": last.get("outcome"),
+        **{key: counts[key] for key in COUNTS if key != "events"},
+        "tools_run": [tool for run in runs for tool in run["tools_run"]],
+    }
+
+
+#: What is counted per run.
+COUNTS = ("events", "model_calls", "regular_calls", "summary_calls", "retries", "compactions", "attempts")
+
+
+def run_facts(seen: View, index: int) -> dict[str, Any]:
+    """The same for one run. `model_calls` are all but attempts and auxiliary calls."""
+    run = seen.runs[index]
+    kinds = [call.kind for call in run.calls]
+    claim = claimed(run, seen)
+    return {
+        "run": run.id,
+        "session": run.session,
+        "how": run.how,
+        "events": len(run.events) + len(run.strays),
+        "terminal": run.terminal.type if run.terminal else None,
+        "outcome": claim.kind if claim else None,
+        "model_calls": sum(kind not in ("attempt", "auxiliary") for kind in kinds),
+        "regular_calls": kinds.count("regular"),
+        "summary_calls": kinds.count("summary"),
+        "retries": kinds.count("retry"),
+        "compactions": kinds.count("compaction"),
+        "attempts": kinds.count("attempt"),
+        "tools_run": [x.tool for x in run.executions],
+    }
+
+
+def _result_json(result: Result) -> dict[str, Any]:
+    return {
+        "rule": result.rule,
+        "level": result.level,
+        "verdict": result.verdict,
+        "reason": result.reason,
+        "findings": [_finding_json(finding) for finding in result.findings],
+    }
+
+
+def _finding_json(finding: Finding) -> dict[str, Any]:
+    data: dict[str, Any] = {"message": finding.message, "seq": finding.seq, "related": list(finding.related)}
+    if finding.fits:
+        data["fits"] = dict([finding.fits])
+    if finding.consequence_of:
+        data["consequence_of"] = finding.consequence_of
+    return data

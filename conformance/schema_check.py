@@ -1,0 +1,190 @@
+"""
+A scenario's data against its schema, and each breach in words an author can act on.
+
+The one module of `conformance` that knows jsonschema. Knows no file and no place in one.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jsonschema import Draft202012Validator, FormatChecker, SchemaError
+from jsonschema.validators import validator_for
+
+from conformance.errors import Problem, guess, nearest
+
+#: A ValidationError. Its published types say "or unset" to every field, which is never so for one that was raised.
+Breach = Any
+
+#: RFC 3339, section 5.6, with the offset that makes it a point in time.
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)", re.ASCII)
+
+
+def problems(data: Any) -> list[Problem]:
+    """Everything in the data that the schema does not allow; none means that `scenario(data)` can be built."""
+    found = [
+        problem for error in _validator().iter_errors(data) for problem in EXPLAIN.get(error.validator, _other)(error)
+    ]
+    # Without this the data's shape is not known to be right, and tools could stand anywhere.
+    return list(dict.fromkeys(found)) or list(_tool_problems(data.get("tools", {})))
+
+
+def _tool_problems(tools: Mapping[str, Any]) -> Iterator[Problem]:
+    for name, tool in tools.items():
+        try:
+            _check_parameters(json.dumps(tool["parameters"], sort_keys=True))
+        except SchemaError as error:
+            path = ("tools", name, "parameters", *error.path)
+            yield Problem(path, f"the parameters are no JSON Schema: {error.message}")
+
+
+@cache
+def _check_parameters(schema: str) -> None:
+    parameters = json.loads(schema)
+    validator_for(parameters, default=Draft202012Validator).check_schema(parameters)
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    checker = FormatChecker(formats=())
+    checker.checks("date-time", raises=ValueError)(_is_point_in_time)
+    schema = json.loads(files("conformance.schemas").joinpath("scenario.schema.json").read_text("utf-8"))
+    return Draft202012Validator(schema, format_checker=checker)
+
+
+def _is_point_in_time(value: object) -> bool:
+    if not isinstance(value, str):
+        return True
+    return _RFC_3339.fullmatch(value) is not None and datetime.fromisoformat(value).tzinfo is not None
+
+
+def _unknown_keys(error: Breach) -> Iterator[Problem]:
+    known = error.schema["properties"]
+    free = set(known) - set(error.instance)
+    for key in error.instance:
+        if key not in known:
+            hint = guess(key, free if nearest(key, free) else known)
+            yield Problem((*error.path, key), f"unknown key {key!r}{hint}", on_key=True)
+
+
+def _missing_keys(error: Breach) -> Iterator[Problem]:
+    missing = [repr(key) for key in error.validator_value if key not in _meant(error)]
+    if missing:
+        yield Problem(tuple(error.path), f"{' and '.join(missing)} must be written here and {_is(missing)} missing")
+
+
+def _choice_of_keys(error: Breach) -> Iterator[Problem]:
+    """A oneOf or anyOf whose branches each require one key; of a value that has no keys the type is spoken of instead."""
+    if not isinstance(error.instance, Mapping):
+        return
+    names = [branch["required"][0] for branch in error.validator_value]
+    there = [name for name in names if name in _meant(error)]
+    wanted = f"{'exactly' if error.validator == 'oneOf' else 'at least'} one of {', '.join(names)}"
+    if len(there) > 1:
+        yield Problem(
+            (*error.path, there[1]), f"{' and '.join(map(repr, there))} stand together, expected {wanted}", on_key=True
+        )
+    elif not there:
+        yield Problem(tuple(error.path), f"{wanted} must be written here")
+
+
+def _meant(error: Breach) -> set[str]:
+    """The keys that stand there, and those that a misspelt one was meant to be: one slip, one message."""
+    known = error.schema.get("properties", {})
+    return {key if key in known else nearest(key, known) or key for key in error.instance}
+
+
+def _excluded_key(error: Breach) -> Iterator[Problem]:
+    """A key that another key of the same object forbids: `dependentSchemas` with `not: {}` under it."""
+    steps = list(error.schema_path)[::-1]
+    beside = steps[steps.index("dependentSchemas") - 1]
+    yield Problem(
+        tuple(error.path), f"{error.path[-1]!r} cannot stand beside {beside!r}; keep one of them", on_key=True
+    )
+
+
+_TYPES = {
+    "string": "a text",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "object": "a mapping",
+    "array": "a list",
+    "null": "null",
+}
+
+
+def _type(error: Breach) -> Iterator[Problem]:
+    wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+    quoting = "; quote it" if "string" in wanted and isinstance(error.instance, bool | int | float) else ""
+    yield _at(error, f"{_shown(error.instance)}, expected {' or '.join(_TYPES[name] for name in wanted)}{quoting}")
+
+
+def _one_of_values(error: Breach) -> Iterator[Problem]:
+    values = error.validator_value if error.validator == "enum" else [error.validator_value]
+    near = nearest(error.instance, map(str, values)) if isinstance(error.instance, str) else None
+    hint = f"; did you mean {near!r}?" if near else ""
+    yield _at(error, f"{_shown(error.instance)}, expected {' or '.join(map(_json, values))}{hint}")
+
+
+def _bound(says: str) -> Callable[[Breach], Iterator[Problem]]:
+    def explain(error: Breach) -> Iterator[Problem]:
+        yield _at(error, f"{_shown(error.instance)}, expected {says} {error.validator_value}")
+
+    return explain
+
+
+def _says(says: str) -> Callable[[Breach], Iterator[Problem]]:
+    def explain(error: Breach) -> Iterator[Problem]:
+        yield _at(error, f"{_shown(error.instance)}, expected {says}")
+
+    return explain
+
+
+def _other(error: Breach) -> Iterator[Problem]:
+    yield _at(error, error.message)
+
+
+#: What a breach of each keyword of the schema means to an author.
+EXPLAIN: Mapping[Any, Callable[[Breach], Iterator[Problem]]] = {
+    "additionalProperties": _unknown_keys,
+    "anyOf": _choice_of_keys,
+    "const": _one_of_values,
+    "enum": _one_of_values,
+    "exclusiveMinimum": _bound("more than"),
+    "format": _says("an RFC 3339 time with an offset, such as 2026-01-01T00:00:00Z"),
+    "maximum": _bound("at most"),
+    "minItems": _says("at least one entry"),
+    "minLength": _says("a text that is not empty"),
+    "minProperties": _says("at least one key"),
+    "minimum": _bound("at least"),
+    "not": _excluded_key,
+    "oneOf": _choice_of_keys,
+    "pattern": _bound("a text that matches"),
+    "required": _missing_keys,
+    "type": _type,
+    "uniqueItems": _says("every entry once"),
+}
+
+
+def _at(error: Breach, message: str) -> Problem:
+    if "propertyNames" in error.schema_path:
+        return Problem((*error.path, error.instance), f"key {message.removeprefix('came ')}", on_key=True)
+    return Problem(tuple(error.path), message)
+
+
+def _shown(value: Any) -> str:
+    text = _json(value)
+    return f"came {text if len(text) <= 80 else text[:77] + '...'}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _is(items: list[str]) -> str:
+    return "is" if len(items) == 1 else "are"

@@ -1,0 +1,129 @@
+"""The model as a transport for any SDK built on httpx2 or httpx: bytes as on a wire, no socket. Decides nothing."""
+
+import json
+import math
+from collections.abc import AsyncIterator, Generator, Iterator
+from types import ModuleType
+from typing import Any
+
+from fake_models.effects import Effect, Hangup, Head, Send, Wait
+from fake_models.exchange import Endpoint, delivery
+from fake_models.wire import CODECS
+from fake_models.wire.codec import Codec, compact
+
+#: The one model that a listing names; requests may name any.
+MODELS = {"object": "list", "data": [{"id": "fake-model", "object": "model", "created": 0, "owned_by": "conformance"}]}
+
+
+def transport(endpoint: Endpoint, library: ModuleType) -> Any:
+    """
+    Give a transport for clients of `library`, which is the module httpx2 or httpx; sync and async clients may share it.
+
+    The wire is chosen by the end of the request's path, so any base URL will do. `library` is passed in so that neither of
+    the two need be installed for the other's sake. Breaks are raised as that library's own errors.
+    """
+    lib: Any = library
+    body_of = _body_class(endpoint, lib)
+
+    class Transport(lib.BaseTransport, lib.AsyncBaseTransport):  # type: ignore[misc] # bases known at run time only
+        def handle_request(self, request: Any) -> Any:
+            return self._response(request, request.read())
+
+        async def handle_async_request(self, request: Any) -> Any:
+            return self._response(request, await request.aread())
+
+        def _response(self, request: Any, content: bytes) -> Any:
+            path = request.url.path
+            codec = _codec(path) if request.method == "POST" else None
+            if codec is None:
+                return _unmodelled(lib, request.method, path)
+            exchange = endpoint.exchange(codec.name, path, _json(content), dict(request.headers))
+            effects = delivery(exchange, endpoint.done)
+            head = _head(effects, endpoint)
+            stream = body_of(effects, framed=exchange.chunks is not None, request=request)
+            return lib.Response(head.status, headers=list(head.headers), stream=stream)
+
+    return Transport()
+
+
+def _body_class(endpoint: Endpoint, lib: Any) -> Any:
+    """Bytes of one response, for sync and async clients; closing it tells the endpoint how far it got."""
+
+    class Body(lib.SyncByteStream, lib.AsyncByteStream):  # type: ignore[misc] # bases known at run time only
+        def __init__(self, effects: Generator[Effect, None, None], *, framed: bool, request: Any) -> None:
+            self._effects = effects
+            self._framed = framed
+            self._request = request
+
+        def __iter__(self) -> Iterator[bytes]:
+            for effect in self._effects:
+                if _is_silence(effect):
+                    endpoint.hang()
+                else:
+                    yield _bytes(lib, effect, framed=self._framed, request=self._request)
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            for effect in self._effects:
+                if _is_silence(effect):
+                    await endpoint.ahang()
+                else:
+                    yield _bytes(lib, effect, framed=self._framed, request=self._request)
+
+        def close(self) -> None:
+            self._effects.close()
+
+        async def aclose(self) -> None:
+            self._effects.close()
+
+    return Body
+
+
+def _codec(path: str) -> Codec | None:
+    return next((codec for codec in CODECS.values() if path.endswith(codec.paths)), None)
+
+
+def _json(content: bytes) -> Any:
+    """The body; text that is no JSON stays text, which the endpoint refuses and records as it does any other odd body."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return content.decode("utf-8", "replace")
+
+
+def _bytes(lib: Any, effect: Effect, *, framed: bool, request: Any) -> bytes:
+    match effect:
+        case Send(data=data):
+            return data
+        case Hangup(reset=True):
+            raise lib.ReadError("connection reset by peer", request=request)
+        case Hangup() if not framed:
+            # A real client knows by the content length that the body is not whole; an event stream has none.
+            raise lib.RemoteProtocolError(
+                "peer closed connection without sending complete message body", request=request
+            )
+    return b""
+
+
+def _is_silence(effect: Effect) -> bool:
+    return isinstance(effect, Wait) and effect.delay_s == math.inf
+
+
+def _head(effects: Generator[Effect, None, None], endpoint: Endpoint) -> Head:
+    for effect in effects:
+        if isinstance(effect, Head):
+            return effect
+        if isinstance(effect, Wait):
+            endpoint.pause(effect.delay_s)
+    raise AssertionError("a delivery has no head; effects() yields one before any byte")
+
+
+def _unmodelled(lib: Any, method: str, path: str) -> Any:
+    if method == "GET" and path.endswith("/models"):
+        return lib.Response(200, headers={"Content-Type": "application/json"}, content=compact(MODELS))
+    known = sorted({path for codec in CODECS.values() for path in codec.paths})
+    return _refused(lib, 404, f"Unknown request URL: {method} {path}. This model answers POST {', '.join(known)}.")
+
+
+def _refused(lib: Any, status: int, message: str) -> Any:
+    spelled = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
+    return lib.Response(status, headers={"Content-Type": "application/json"}, content=compact({"error": spelled}))

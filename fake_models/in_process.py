@@ -1,0 +1,126 @@
+"""The model as four callables: bodies in, bodies or chunks out, no bytes between. Decides nothing; the endpoint does."""
+
+import json
+import math
+from collections.abc import AsyncIterator, Generator, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from fake_models.effects import Hangup, Head, Send, Wait
+from fake_models.errors import ModelError, StreamBroken
+from fake_models.exchange import Endpoint, Exchange, delivery
+from fake_models.wire import CODECS
+from fake_models.wire.codec import compact
+
+_SILENCE = object()
+
+
+@dataclass(frozen=True, slots=True)
+class CallableModel:
+    """
+    A model that an agent in this process calls.
+
+    All four raise `ModelError` on an error status and `StreamBroken` where the answer is broken as scripted; a stream that is
+    cut cleanly just ends. What goes in and out is copied as JSON, so that a later change of it changes nobody else's. The
+    streaming two ask with the first `next`, so that an iterator nobody reads leaves no open answer behind.
+    """
+
+    endpoint: Endpoint
+    wire: str = "openai_chat"
+
+    def model(self, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Any:
+        """Body of the reply: a dict, or text where the script sends text that is no JSON."""
+        (reply,) = _each(self.endpoint, self._steps(_unstreamed(body), headers))
+        return reply
+
+    def stream_model(
+        self, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Chunks of the reply. `stream: true` is added where the body has no `stream`."""
+        return _each(self.endpoint, self._steps(_streamed(body), headers))
+
+    async def amodel(self, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Any:
+        """`model` for async agents: a stalled answer waits without blocking the loop."""
+        (reply,) = [step async for step in _aeach(self.endpoint, self._steps(_unstreamed(body), headers))]
+        return reply
+
+    def astream_model(
+        self, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator[dict[str, Any]]:
+        """`stream_model` for async agents."""
+        return _aeach(self.endpoint, self._steps(_streamed(body), headers))
+
+    def _steps(self, body: dict[str, Any], headers: Mapping[str, str] | None) -> Generator[Any, None, None]:
+        """What the agent gets, one by one; `_SILENCE` where the shell must stay silent until it may go on."""
+        lowered = {name.lower(): value for name, value in (headers or {}).items()}
+        path = CODECS[self.wire].paths[0]
+        exchange = self.endpoint.exchange(self.wire, path, body, lowered)
+        chunks = iter(exchange.chunks or ())
+        with closing(delivery(exchange, self.endpoint.done)) as effects:
+            for effect in effects:
+                match effect:
+                    case Wait(delay_s=math.inf):
+                        yield _SILENCE
+                    case Wait(delay_s=delay_s):
+                        self.endpoint.pause(delay_s)
+                    case Send(data=data):
+                        # A frame that was cut reaches no client's parser, and the trailer carries no chunk.
+                        chunk = next(chunks, None)
+                        if chunk is not None and data == exchange.codec.frame(chunk):
+                            yield _copy(chunk)
+                    case Hangup(reset=reset) if reset or exchange.chunks is None:
+                        raise StreamBroken(_broken(exchange))
+                    case Head() | Hangup():
+                        pass
+        if exchange.status >= 400:
+            raise ModelError(exchange.status, _copy(exchange.body))
+        if exchange.chunks is None and not body.get("stream"):
+            yield _copy(exchange.body)
+
+
+def _each(endpoint: Endpoint, steps: Generator[Any, None, None]) -> Iterator[Any]:
+    with closing(steps):
+        for step in steps:
+            if step is _SILENCE:
+                endpoint.hang()
+            else:
+                yield step
+
+
+async def _aeach(endpoint: Endpoint, steps: Generator[Any, None, None]) -> AsyncIterator[Any]:
+    with closing(steps):
+        for step in steps:
+            if step is _SILENCE:
+                await endpoint.ahang()
+            else:
+                yield step
+
+
+def _unstreamed(body: Mapping[str, Any]) -> dict[str, Any]:
+    if body.get("stream"):
+        raise ValueError(
+            f"the body says stream: {body['stream']!r}, expected none or false; call stream_model to stream"
+        )
+    return _copied_body(body)
+
+
+def _streamed(body: Mapping[str, Any]) -> dict[str, Any]:
+    if body.get("stream", True) is not True:
+        raise ValueError(
+            f"the body says stream: {body['stream']!r}, expected none or true; call model for a whole reply"
+        )
+    return {**_copied_body(body), "stream": True}
+
+
+def _copied_body(body: Mapping[str, Any]) -> dict[str, Any]:
+    copied: dict[str, Any] = _copy(dict(body))
+    return copied
+
+
+def _copy(value: Any) -> Any:
+    return json.loads(compact(value))
+
+
+def _broken(exchange: Exchange) -> str:
+    return f"the connection of answer {exchange.call!r} ended before the reply was whole: {exchange.broken!r}"

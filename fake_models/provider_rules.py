@@ -1,0 +1,461 @@
+"""
+What a provider refuses before its model sees it, as data: one row per refusal, with where it was seen. Pure; sends nothing.
+
+`confidence` A is an error body that was quoted raw or captured from the provider, B one that only code and comments tell of.
+A enforces, B observes; three B rows enforce all the same because agents break them most. What providers accept has no row.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fake_models.messages import ErrorReply
+
+#: Answer with the error, only report, or do nothing.
+Mode = Literal["enforce", "observe", "off"]
+Fields = Mapping[str, Any]
+#: Finds every breach in a raw body and names what the row's texts need to tell of it. Never raises.
+Check = Callable[[Fields], Iterator[Fields]]
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderRule:
+    """
+    One refusal. `message` and `param` are format strings over the fields that `check` names.
+
+    `source` says where the text was seen. A row whose mode is `off` is kept because the refusal is real, though no loop can
+    be blamed for it.
+    """
+
+    id: str
+    wire: str
+    status: int
+    type: str
+    code: str | None
+    param: str | None
+    message: str
+    source: str
+    confidence: Literal["A", "B"]
+    mode: Mode
+    check: Check
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A request that broke a rule, in the provider's words, and what is to be done about it."""
+
+    rule: ProviderRule
+    message: str
+    param: str | None
+    mode: Mode
+
+
+def breaches(wire: str, body: Fields, modes: Mapping[str, Mode] | None = None) -> tuple[Breach, ...]:
+    """
+    Every breach of the rules that are not off, in the order in which the provider looks; it reports the first.
+
+    `modes` overrides the mode of rules by id.
+    """
+    return tuple(
+        Breach(
+            rule=rule,
+            message=rule.message.format(**fields),
+            param=None if rule.param is None else rule.param.format(**fields),
+            mode=mode,
+        )
+        for rule in PROVIDER_RULES
+        if rule.wire == wire and (mode := (modes or {}).get(rule.id, rule.mode)) != "off"
+        for fields in rule.check(body)
+    )
+
+
+def refusal(breach: Breach) -> ErrorReply:
+    """Give the provider's answer to the breach."""
+    rule = breach.rule
+    return ErrorReply(rule.status, breach.message, type=rule.type, code=rule.code, param=breach.param)
+
+
+# No set: a role of an odd body may be unhashable.
+ROLES = ("system", "assistant", "user", "function", "tool", "developer")
+TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]+")
+#: What an assistant may say in place of content.
+INSTEAD_OF_CONTENT = ("tool_calls", "function_call", "refusal", "audio")
+REASONING_MODEL = re.compile(r"(o\d|gpt-5)")
+#: Request keys of the API reference, read by a row that is off: the list ages with every release.
+KNOWN_KEYS = frozenset(
+    {
+        "audio",
+        "frequency_penalty",
+        "function_call",
+        "functions",
+        "logit_bias",
+        "logprobs",
+        "max_completion_tokens",
+        "max_tokens",
+        "messages",
+        "metadata",
+        "modalities",
+        "model",
+        "moderation",
+        "n",
+        "parallel_tool_calls",
+        "prediction",
+        "presence_penalty",
+        "prompt_cache_key",
+        "prompt_cache_retention",
+        "reasoning_effort",
+        "response_format",
+        "safety_identifier",
+        "seed",
+        "service_tier",
+        "stop",
+        "store",
+        "stream",
+        "stream_options",
+        "temperature",
+        "tool_choice",
+        "tools",
+        "top_logprobs",
+        "top_p",
+        "user",
+        "verbosity",
+        "web_search_options",
+    }
+)
+
+
+def _model_missing(body: Fields) -> Iterator[Fields]:
+    if not body.get("model"):
+        yield {}
+
+
+def _messages_missing(body: Fields) -> Iterator[Fields]:
+    if body.get("messages") is None:
+        yield {}
+
+
+def _unknown_key(body: Fields) -> Iterator[Fields]:
+    yield from ({"key": key} for key in body if key not in KNOWN_KEYS)
+
+
+def _messages_empty(body: Fields) -> Iterator[Fields]:
+    if body.get("messages") == []:
+        yield {}
+
+
+def _role_unknown(body: Fields) -> Iterator[Fields]:
+    for i, message in _messages(body):
+        if message.get("role") not in ROLES:
+            yield {"i": i, "role": message.get("role")}
+
+
+def _content_null(body: Fields) -> Iterator[Fields]:
+    for i, message in _messages(body):
+        says_else = message.get("role") == "assistant" and any(
+            message.get(key) is not None for key in INSTEAD_OF_CONTENT
+        )
+        # A function message is the one kind whose content may be null.
+        if message.get("content") is None and message.get("role") != "function" and not says_else:
+            yield {"i": i}
+
+
+def _tool_calls_empty(body: Fields) -> Iterator[Fields]:
+    for i, message in _messages(body):
+        if message.get("role") == "assistant" and message.get("tool_calls") == []:
+            yield {"i": i}
+
+
+def _tools_empty(body: Fields) -> Iterator[Fields]:
+    if body.get("tools") == []:
+        yield {}
+
+
+def _tool_name_empty(body: Fields) -> Iterator[Fields]:
+    yield from ({"i": i} for i, name in _tool_names(body) if name == "")
+
+
+def _tool_name_pattern(body: Fields) -> Iterator[Fields]:
+    for i, name in _tool_names(body):
+        if isinstance(name, str) and name and not TOOL_NAME.fullmatch(name):
+            yield {"i": i}
+
+
+def _choice_without_tools(body: Fields) -> Iterator[Fields]:
+    # An empty list has its own row.
+    if body.get("tool_choice") is not None and body.get("tools") is None:
+        yield {}
+
+
+def _choice_unknown(body: Fields) -> Iterator[Fields]:
+    choice = body.get("tool_choice")
+    function = choice.get("function") if isinstance(choice, Mapping) else None
+    name = function.get("name") if isinstance(function, Mapping) else None
+    if name is not None and body.get("tools") is not None and name not in [known for _, known in _tool_names(body)]:
+        yield {"name": name}
+
+
+def _max_tokens_on_reasoning_model(body: Fields) -> Iterator[Fields]:
+    if body.get("max_tokens") is not None and REASONING_MODEL.match(str(body.get("model"))):
+        yield {}
+
+
+def _missing_results(body: Fields) -> Iterator[Fields]:
+    for i, calls, results in _batches(body):
+        answered = [message.get("tool_call_id") for _, message in results]
+        missing = [call for call in calls if call not in answered]
+        if missing:
+            yield {"i": i, "ids": ", ".join(map(str, missing))}
+
+
+def _orphans(body: Fields) -> Iterator[Fields]:
+    batched = {j for _, _, results in _batches(body) for j, _ in results}
+    yield from ({"i": i} for i, message in _messages(body) if message.get("role") == "tool" and i not in batched)
+
+
+def _unknown_call_ids(body: Fields) -> Iterator[Fields]:
+    for _, calls, results in _batches(body):
+        for _, message in results:
+            if message.get("tool_call_id") not in calls:
+                yield {"id": message.get("tool_call_id")}
+
+
+def _duplicate_results(body: Fields) -> Iterator[Fields]:
+    for _, _, results in _batches(body):
+        seen: list[tuple[int, Any]] = []
+        for j, message in results:
+            call_id = message.get("tool_call_id")
+            first = next((i for i, earlier in seen if earlier == call_id), None)
+            if first is not None and call_id is not None:
+                yield {"id": call_id, "i": first, "j": j}
+            seen.append((j, call_id))
+
+
+def _messages(body: Fields) -> list[tuple[int, Fields]]:
+    messages = body.get("messages")
+    return [
+        (i, item) for i, item in enumerate(messages if isinstance(messages, list) else ()) if isinstance(item, Mapping)
+    ]
+
+
+def _tool_names(body: Fields) -> list[tuple[int, Any]]:
+    tools = body.get("tools")
+    functions = [(i, _get(tool, "function")) for i, tool in enumerate(tools if isinstance(tools, list) else ())]
+    return [(i, _get(function, "name")) for i, function in functions]
+
+
+def _get(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, Mapping) else None
+
+
+def _batches(body: Fields) -> Iterator[tuple[int, list[Any], Sequence[tuple[int, Fields]]]]:
+    """Each assistant message with calls: its index, the ids it calls, and the tool messages directly after it."""
+    messages = _messages(body)
+    for at, (i, message) in enumerate(messages):
+        calls = message.get("tool_calls")
+        if message.get("role") == "assistant" and isinstance(calls, list) and calls:
+            after = messages[at + 1 :]
+            end = next((k for k, (_, later) in enumerate(after) if later.get("role") != "tool"), len(after))
+            yield i, [_get(call, "id") for call in calls], after[:end]
+
+
+_CAPTURED = "validation parity table of kangminlee-maker/local-OAuth-CLI-API-adapter, direct observations 2026-08-30 to 2026-09-04"
+
+_CHAT: Mapping[str, Any] = {"wire": "openai_chat", "status": 400, "type": "invalid_request_error"}
+
+#: In the order in which the provider looks: model, messages, unknown keys, the keys one by one, then the conversation.
+PROVIDER_RULES = (
+    ProviderRule(
+        id="model_missing",
+        code=None,
+        param=None,
+        message="you must provide a model parameter",
+        source=_CAPTURED,
+        confidence="A",
+        mode="enforce",
+        check=_model_missing,
+        **_CHAT,
+    ),
+    ProviderRule(
+        id="messages_missing",
+        code="missing_required_parameter",
+        param="messages",
+        message="Missing required parameter: 'messages'.",
+        source=_CAPTURED,
+        confidence="A",
+        mode="enforce",
+        check=_messages_missing,
+        **_CHAT,
+    ),
+    ProviderRule(
+        id="unknown_top_level_key",
+        code="unknown_parameter",
+        param="{key}",
+        message="Unknown parameter: '{key}'.",
+        source=_CAPTURED,
+        confidence="A",
+        mode="off",
+        check=_unknown_key,
+        **_CHAT,
+    ),
+    ProviderRule(
+        id="messages_empty",
+        code="empty_array",
+        param="messages",
+        message="Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+        source=f"CopilotKit/CopilotKit#529; {_CAPTURED}",
+        confidence="A",
+        mode="enforce",
+        check=_messages_empty,
+        **_CHAT,
+    ),
+    ProviderRule(
+        id="role_unknown",
+        code="invalid_value",
+        param="messages[{i}].role",
+        message="Invalid value: '{role}'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.",
+        source=_CAPTURED,
+        confidence="A",
+        mode="enforce",
+        check=_role_unknown,
+        **_CHAT,
+    ),
+    ProviderRule(
+        id="content_null",
+        code=None,
+        param="messages.[{i}].content",
+        message="Invalid value for 'content': expected a string, got null.",
+        source=_CAPTURED,
+        confidence="A",
+        mode="enforce",
+        check=_content_null,
+        **_CHAT,
+    ),
+    ProviderRule(
+        id="assistant_tool_calls_empty",
+        code="empty_array",
+        param="messages[{i}].tool_calls",
+        message="Invalid 'messages[{i}].tool_calls': empty array. Expected an array with minimum length 1, but got an empty array "
+        "instead.",
+        source=f"home-assistant/core#118577, chatboxai/chatbox#2079; {_CAPTURED}",
+        confidence="A",
+        mode="enforce",
+        check=_tool_calls_empty,
+        **_CHAT,
+    ),
+    ProviderRule(
+        id="tools_empty_array",
+        code="empty_array",
+        param="tools",
+        message="Invalid 'tools': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+        source="raw body quoted in a code comment",
+        confidence="B",
+        mode="enforce",
+        check=_tools_empty,
+        **_CHAT,
+    ),
+    ProviderRule(
+        id="tool_name_empty",
+        code="empty_string",
+        param="tools[{i}].function.name",
+        message="Invalid 'tools[{i}].function.name': empty string. Expected a string with minimum length 1, but got an empty string "
+        "instead.",
+        source=_CAPTURED,
+        confidence="A",
+        mode="enforce",
+        check=_tool_name_empty,
+        **_CHAT,
+    ),
+    ProviderRule(
+        id="tool_name_pattern",
+        code="invalid_value",
+        param="tools[{i}].function.name",
+        message="Invalid 'tools[{i}].function.name': string does not match pattern. Expected a string that matches the pattern "
+        "'^[a-zA-Z0-9_-]+$'.",
+        source="run-llama/llama_index#16093, xinnan-tech/xiaozhi-esp32-server#1466",
+        confidence="A",
+        mode="enforce",
+        check=_tool_name_pattern,
+        **_CHAT,
+    ),
+    ProviderRule(
+        id="tool_choice_without_tools",
+        code=None,
+        param="tool_choice",
+        message="Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.",
+        source="writer/writer-framework#1013",
+        confidence="A",
+        mode="enforce",
+        check=_choice_without_tools,
+        **_CHAT,
+    ),
+    # The provider still speaks of functions here although the request says tools.
+    ProviderRule(
+        id="tool_choice_unknown_name",
+        code=None,
+        param="function_call",
+        message="Invalid value for 'function_call': no function named '{name}' was specified in the 'functions' parameter.",
+        source=_CAPTURED,
+        confidence="A",
+        mode="enforce",
+        check=_choice_unknown,
+        **_CHAT,
+    ),
+    ProviderRule(
+        id="max_tokens_on_reasoning_model",
+        code="unsupported_parameter",
+        param="max_tokens",
+        message="Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        source=_CAPTURED,
+        confidence="A",
+        mode="off",
+        check=_max_tokens_on_reasoning_model,
+        **_CHAT,
+    ),
+    # Which message the index means is not established; this one names the assistant's.
+    ProviderRule(
+        id="missing_tool_results",
+        code=None,
+        param="messages.[{i}].role",
+        message="An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The "
+        "following tool_call_ids did not have response messages: {ids}",
+        source="router-for-me/CLIProxyAPI#2798, aliasrobotics/cai#111",
+        confidence="A",
+        mode="enforce",
+        check=_missing_results,
+        **_CHAT,
+    ),
+    ProviderRule(
+        id="orphan_tool_message",
+        code=None,
+        param="messages.[{i}].role",
+        message="Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+        source="miurla/morphic#136, smarter-sh/smarter#264; the spelling is the provider's",
+        confidence="A",
+        mode="enforce",
+        check=_orphans,
+        **_CHAT,
+    ),
+    ProviderRule(
+        id="tool_call_id_not_in_previous",
+        code=None,
+        param=None,
+        message="Invalid parameter: 'tool_call_id' of '{id}' not found in 'tool_calls' of previous message.",
+        source="dapr/dapr-agents#145; its param was not seen",
+        confidence="B",
+        mode="enforce",
+        check=_unknown_call_ids,
+        **_CHAT,
+    ),
+    ProviderRule(
+        id="duplicate_tool_message",
+        code=None,
+        param="messages.[{j}].tool_call_id",
+        message="Invalid parameter: Duplicate value for 'tool_call_id' of '{id}', in messages[{i}] and messages[{j}].",
+        source="agno-agi/agno#5116",
+        confidence="A",
+        mode="enforce",
+        check=_duplicate_results,
+        **_CHAT,
+    ),
+)

@@ -1,0 +1,61 @@
+"""What a request and its answer leave in a recording, as plain data. Pure; keeps no record and no secret."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from fake_models.exchange import Exchange
+from fake_models.messages import Cut, Part, Reply, Text, Thinking, ToolCall
+from fake_models.script import Played
+
+#: Headers whose values are recorded as digests only.
+SECRET_HEADERS = ("authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie")
+
+PART_TYPES: Mapping[type[Part], str] = {Text: "text", Thinking: "thinking", ToolCall: "tool_call"}
+
+
+def retry_count(headers: Mapping[str, str]) -> int | None:
+    """How often the client says it sent this before; None where it says nothing that is a count."""
+    count = headers.get("x-stainless-retry-count", "")
+    return int(count) if count.isdecimal() else None
+
+
+def digests(headers: Mapping[str, str]) -> list[str]:
+    """Fingerprints of what must never be written down: enough to find a secret that turns up elsewhere, not to use it."""
+    values = [headers[name] for name in SECRET_HEADERS if name in headers]
+    bearers = [value[7:].strip() for value in values if value[:7].lower() == "bearer "]
+    return [hashlib.sha256(value.encode()).hexdigest()[:16] for value in (*values, *bearers)]
+
+
+def reply_data(
+    played: Played, reply_id: str, exchange: Exchange, observed: list[str], *, tells_usage: bool = True
+) -> dict[str, Any]:
+    """
+    A reply, or an error in its place, which has no id, parts or stop.
+
+    `tells_usage`: whether the request lets the model report usage, since what was not sent was not said. `observed` are the provider rules that the request broke without being refused. An error's body is the one sent.
+    """
+    reply = played.reply
+    return {
+        "call": exchange.call,
+        "turn": played.turn,
+        "id": None if reply.error else reply_id,
+        "status": exchange.status,
+        "parts": [{"type": PART_TYPES[type(part)], **asdict(part)} for part in reply.parts],
+        "stop": None if reply.error else reply.stop,
+        "usage": asdict(reply.usage) if reply.usage and tells_usage else None,
+        "fault": _fault(reply, exchange.body),
+        "resolved": [{"path": found.path, "from": found.source, "value": found.value} for found in played.resolved],
+        "observed": observed,
+    }
+
+
+def _fault(reply: Reply, body: Any) -> dict[str, Any] | None:
+    """What is wrong with a reply: `error`, `cut`, `stall`; None for a sound one."""
+    fault: dict[str, Any] = {}
+    if reply.error is not None:
+        fault["error"] = {**asdict(reply.error), "body": body}
+    if reply.broken is not None:
+        fault["cut" if isinstance(reply.broken, Cut) else "stall"] = asdict(reply.broken)
+    return fault or None

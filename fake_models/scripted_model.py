@@ -1,0 +1,238 @@
+"""One session's model: plays scripts to requests and tells the recorder. The one mutable object here; it does no I/O."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any, Literal, Protocol
+
+from fake_models.exchange import Ended, Exchange, exchange_of
+from fake_models.messages import ErrorReply, ModelRequest, World
+from fake_models.overflow import Spelling, overflow_reply
+from fake_models.provider_rules import Breach, breaches, refusal
+from fake_models.records import digests, reply_data, retry_count
+from fake_models.script import Cursor, Missed, Played, Script, answer, unplayed
+from fake_models.wire.codec import Chunking, Codec, Stamp, compact
+
+#: The words in which a wire's provider refuses a prompt that is too long; the others say it as OpenAI does.
+OVERFLOW_SPELLING: Mapping[str, Spelling] = {"anthropic_messages": "anthropic"}
+#: The estimator that scenarios call bytes/4.
+BYTES_PER_TOKEN = 4
+
+By = Literal["provider", "script", "window", "cap", "late"]
+SideCall = Literal["auxiliary", "compaction"]
+Mode = Literal["enforce", "observe", "off"]
+
+
+class Host(Protocol):
+    """What the model asks of whoever holds the recording."""
+
+    def world(self, run: str, request: ModelRequest, side: SideCall | None) -> World:
+        """Give what a script may look at. Asked once per request that nothing stopped before, after it was recorded."""
+
+    def side(self, request: ModelRequest, headers: Mapping[str, str]) -> SideCall | None:
+        """Tell whether the agent marked the request as one beside its conversation. Names of headers are in lower case."""
+
+    def next_call(self) -> str:
+        """Count on m1, m2, ... over the whole recording, which may hold several sessions."""
+
+    def pause(self, delay_s: float) -> None:
+        """Let the scenario's time pass."""
+
+    def hang(self) -> None:
+        """Block until the run is over."""
+
+    async def ahang(self) -> None:
+        """Wait until cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Play:
+    """A run's script, the text that tells its requests, and where it stands."""
+
+    script: Script
+    user_text: str | None
+    cursor: Cursor
+    requests: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """Why a request is refused, and the provider's answer to it."""
+
+    by: By
+    error: ErrorReply
+    rule: str | None = None
+    nearest: dict[str, Any] | None = None
+
+
+class ScriptedModel:
+    """
+    The model of one session, an `Endpoint` for any shell.
+
+    `record` takes source, type and data; the data is the recorder's to keep. `cap` counts the requests of a run, attempts,
+    side calls and refused ones too. `context_window` is in tokens of four message bytes. `rule_modes` overrides how provider
+    rules are applied, by id.
+    """
+
+    def __init__(
+        self,
+        *,
+        record: Callable[[str, str, dict[str, Any]], Any],
+        host: Host,
+        chunking: Chunking,
+        codecs: Mapping[str, Codec],
+        cap: int = 60,
+        context_window: int | None = None,
+        rule_modes: Mapping[str, Mode] | None = None,
+    ) -> None:
+        self._record = record
+        self._host = host
+        self._chunking = chunking
+        self._codecs = codecs
+        self._cap = cap
+        self._context_window = context_window
+        self._rule_modes = rule_modes or {}
+        self._plays: dict[str, _Play] = {}
+        self._open: list[str] = []
+        self._ended: str | None = None
+        # Agents run tools, subagents and sessions on threads. A turn is played once, whoever asks first.
+        self._lock = Lock()
+
+    def open(self, run: str, script: Script, user_text: str | None) -> None:
+        """Begin a run. `user_text` tells its requests from those of a run beside it; None where it carries none."""
+        with self._lock:
+            self._plays[run] = _Play(script, user_text, Cursor())
+            self._open.append(run)
+
+    def close(self, run: str) -> None:
+        """End a run: requests that still come are late."""
+        with self._lock:
+            self._open.remove(run)
+            self._ended = run
+
+    def unplayed(self, run: str) -> tuple[int, ...]:
+        """The run's turns, from 0, that had to be played and were not."""
+        play = self._plays[run]
+        return unplayed(play.script, play.cursor)
+
+    def exchange(self, wire: str, path: str, body: Any, headers: Mapping[str, str]) -> Exchange:
+        """Decide the answer to one request and record both. Whatever the body holds, this answers and does not raise."""
+        with self._lock:
+            return self._exchange(wire, path, body, {name.lower(): value for name, value in headers.items()})
+
+    def done(self, call: str, sent_bytes: int, by: Ended) -> None:
+        """Record how an answer arrived."""
+        self._record("model", "reply_done", {"call": call, "bytes": sent_bytes, "by": by})
+
+    def pause(self, delay_s: float) -> None:
+        """Let the scenario's time pass."""
+        self._host.pause(delay_s)
+
+    def hang(self) -> None:
+        """Block until the run is over."""
+        self._host.hang()
+
+    async def ahang(self) -> None:
+        """Wait until cancelled."""
+        await self._host.ahang()
+
+    def _exchange(self, wire: str, path: str, body: Any, headers: Mapping[str, str]) -> Exchange:
+        # A copy, as JSON: the agent goes on changing its lists, and what was asked must stay what it was.
+        written = compact(body)
+        body = json.loads(written)
+        codec = self._codecs[wire]
+        request = codec.decode(body if isinstance(body, dict) else {})
+        side = self._host.side(request, headers)
+        run = self._run_of(request)
+        call = self._host.next_call()
+        asked = {
+            "run": run,
+            "call": call,
+            "wire": wire,
+            "path": path,
+            "retry_header": retry_count(headers),
+            "side": side,
+            "body": body,
+            "bytes": len(written),
+            "secrets": digests(headers),
+        }
+        self._record("model", "request", asked)
+        if run is None or (run not in self._open and side != "auxiliary"):
+            return self._refuse(call, codec, _late(run))
+        play = self._plays[run] = replace(self._plays[run], requests=self._plays[run].requests + 1)
+        found = breaches(wire, body) if isinstance(body, dict) else ()
+        if (refused := self._refusal(request, body, play, self._in_mode("enforce", found))) is not None:
+            return self._refuse(call, codec, refused)
+        world = self._host.world(run, request, side)
+        played = answer(play.script, play.cursor, request, world)
+        if isinstance(played, Missed):
+            return self._refuse(call, codec, _missed(played))
+        self._plays[run] = replace(play, cursor=played.cursor)
+        observed = [breach.rule.id for breach in self._in_mode("observe", found)]
+        return self._say(call, codec, request, played, observed=observed, created=int(world.now.timestamp()))
+
+    def _run_of(self, request: ModelRequest) -> str | None:
+        """The open run whose user text stands last in the request; the older of two that say nothing; else the last to end."""
+        if not self._open:
+            return self._ended
+        return max(self._open, key=lambda run: _place(self._plays[run].user_text, request))
+
+    def _in_mode(self, mode: Mode, found: Iterable[Breach]) -> list[Breach]:
+        return [breach for breach in found if self._rule_modes.get(breach.rule.id, breach.rule.mode) == mode]
+
+    def _refusal(self, request: ModelRequest, body: Any, play: _Play, enforced: list[Breach]) -> _Refused | None:
+        """What stops a request before the script is asked; the first that applies."""
+        if play.requests > self._cap:
+            message = f"the agent sent request {play.requests} of a run, which is capped at {self._cap}"
+            return _Refused("cap", ErrorReply(400, message))
+        if not isinstance(body, dict):
+            message = f"We expected a JSON object as the body of your request, but got {str(body)[:80]!r}."
+            return _Refused("provider", ErrorReply(400, message), "body_no_object")
+        if enforced:
+            return _Refused("provider", refusal(enforced[0]), enforced[0].rule.id)
+        tokens = -(-request.size // BYTES_PER_TOKEN)
+        if self._context_window is not None and tokens > self._context_window:
+            return _Refused("window", overflow_reply(OVERFLOW_SPELLING.get(request.wire, "openai")))
+        return None
+
+    def _refuse(self, call: str, codec: Codec, refused: _Refused) -> Exchange:
+        error = refused.error
+        data = {
+            "call": call,
+            "status": error.status,
+            "by": refused.by,
+            "rule": refused.rule,
+            "nearest": refused.nearest,
+            "message": error.message,
+        }
+        self._record("model", "refused", data)
+        return Exchange(call, codec, error.status, codec.error(error))
+
+    def _say(
+        self, call: str, codec: Codec, request: ModelRequest, played: Played, *, observed: list[str], created: int
+    ) -> Exchange:
+        stamp = Stamp(f"reply_{call}", created, request.model)
+        exchange = exchange_of(call, codec, played.reply, request=request, stamp=stamp, chunking=self._chunking)
+        told = request.include_usage or not request.stream
+        self._record("model", "reply", reply_data(played, stamp.id, exchange, observed, tells_usage=told))
+        return exchange
+
+
+def _place(user_text: str | None, request: ModelRequest) -> tuple[int, int]:
+    """Where a run's user text stands last in a request, for comparing; before everything if it does not."""
+    if user_text:
+        for index in reversed(range(len(request.messages))):
+            if (at := (request.messages[index].content or "").rfind(user_text)) >= 0:
+                return index, at
+    return -1, -1
+
+
+def _late(run: str | None) -> _Refused:
+    ended = "no run has begun yet" if run is None else f"run {run!r} is over"
+    return _Refused("late", ErrorReply(400, f"{ended}, but the agent sent one more request to its model"))
+
+
+def _missed(missed: Missed) -> _Refused:
+    nearest = None if missed.turn is None else {"turn": missed.turn, "failed": missed.failed}
+    return _Refused("script", ErrorReply(400, missed.message), nearest=nearest)

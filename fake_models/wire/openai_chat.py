@@ -1,0 +1,251 @@
+"""OpenAI Chat Completions: requests to values, replies to JSON. Pure; judges no request and knows no socket."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from fake_models.messages import ErrorReply, Message, ModelRequest, Reply, Stop, Text, Thinking, ToolCall, ToolSpec
+from fake_models.wire.codec import Chunking, Codec, Stamp, compact
+
+NAME = "openai_chat"
+
+FINISH_REASONS = MappingProxyType[Stop, str](
+    {"stop": "stop", "length": "length", "filter": "content_filter", "tool_calls": "tool_calls"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UsualError:
+    """What the provider says with a status when a script names no more than that; `code` tells rows of one status apart."""
+
+    status: int
+    code: str | None
+    type: str
+    message: str
+    param: str | None = None
+
+
+#: The first row of a status is its default. Types and codes are the provider's; the messages are this project's own where
+#: the provider's wording is not public.
+USUAL_ERRORS = (
+    UsualError(400, None, "invalid_request_error", "The request is not one this model accepts."),
+    UsualError(
+        400,
+        "context_length_exceeded",
+        "invalid_request_error",
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens. "
+        "Please reduce the length of the messages.",
+        "messages",
+    ),
+    UsualError(401, "invalid_api_key", "invalid_request_error", "Incorrect API key provided."),
+    UsualError(403, None, "invalid_request_error", "This key has no access to the model."),
+    UsualError(
+        404, "model_not_found", "invalid_request_error", "The model does not exist or you have no access to it."
+    ),
+    UsualError(408, None, "server_error", "The request timed out."),
+    UsualError(409, None, "invalid_request_error", "The resource was changed by another request."),
+    # Says nothing of tokens or context on purpose: a body too large for the front door is no overflow of the window.
+    UsualError(413, None, "invalid_request_error", "The request body is larger than the server accepts."),
+    UsualError(422, None, "invalid_request_error", "The request could not be processed."),
+    UsualError(
+        429, "rate_limit_exceeded", "requests", "Rate limit reached on requests per min (RPM). Please try again."
+    ),
+    UsualError(
+        429,
+        "insufficient_quota",
+        "insufficient_quota",
+        "You exceeded your current quota, please check your plan and billing details.",
+    ),
+    UsualError(500, None, "server_error", "The server had an error while processing your request. Sorry about that!"),
+    UsualError(502, None, "server_error", "Bad gateway."),
+    UsualError(503, None, "server_error", "The engine is currently overloaded, please try again later"),
+    UsualError(529, None, "server_error", "The model is overloaded."),
+)
+
+
+def decode(body: Mapping[str, Any]) -> ModelRequest:
+    """Read a request. Never raises: what has another shape than the wire's is left out."""
+    fields = _mapping(body)
+    tools = fields.get("tools")
+    return ModelRequest(
+        wire=NAME,
+        model=_text(fields.get("model")),
+        messages=tuple(_message(message) for message in _mappings(fields.get("messages"))),
+        tools=tuple(_tool_spec(tool) for tool in _mappings(tools)) if isinstance(tools, list | tuple) else None,
+        tool_choice=_tool_choice(fields.get("tool_choice")),
+        stream=fields.get("stream") is True,
+        include_usage=_mapping(fields.get("stream_options")).get("include_usage") is True,
+        size=len(compact(fields.get("messages", []))),
+    )
+
+
+def whole(reply: Reply, stamp: Stamp) -> dict[str, Any]:
+    """Body of a reply that is not streamed. A reply without usage has no usage key: the model reports none."""
+    message: dict[str, Any] = {"role": "assistant", "content": _content(reply), "refusal": None}
+    if thinking := _thinking(reply):
+        message["reasoning_content"] = thinking
+    if reply.calls:
+        message["tool_calls"] = [_call(call, call.arguments) for call in reply.calls]
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": FINISH_REASONS[reply.stop]}
+    return {**_envelope(stamp, "chat.completion"), "choices": [choice], **_usage(reply)}
+
+
+def chunks(reply: Reply, stamp: Stamp, request: ModelRequest, chunking: Chunking) -> tuple[dict[str, Any], ...]:
+    """
+    Payloads of a streamed reply.
+
+    Usage travels only where the request asks for it and the reply has it. A reply without usage is that of a server that
+    ignores `stream_options`, so no chunk has the key at all.
+    """
+    envelope = _envelope(stamp, "chat.completion.chunk")
+    reported = _usage(reply) if request.include_usage else {}
+    pending = {"usage": None} if reported else {}
+    said = tuple(
+        {**envelope, "choices": [{"index": 0, "delta": delta, "finish_reason": None}], **pending}
+        for delta in _deltas(reply, chunking)
+    )
+    finish = {"index": 0, "delta": {}, "finish_reason": FINISH_REASONS[reply.stop]}
+    last = {**envelope, "choices": [finish], **pending}
+    return (*said, last, *(({**envelope, "choices": [], **reported},) if reported else ()))
+
+
+def error(reply: ErrorReply) -> dict[str, Any]:
+    """Body of an error. What the reply leaves open is filled in with the provider's usual words for status and code."""
+    usual = _usual(reply.status, reply.code)
+    spelled = {
+        "message": reply.message or usual.message,
+        "type": reply.type or usual.type,
+        "param": reply.param or usual.param,
+        "code": reply.code or usual.code,
+    }
+    return {"error": spelled}
+
+
+def frame(payload: Any) -> bytes:
+    """One server-sent event."""
+    return b"data: " + compact(payload) + b"\n\n"
+
+
+def _deltas(reply: Reply, chunking: Chunking) -> Iterator[dict[str, Any]]:
+    content = _content(reply)
+    # The pieces come later; the opening delta only tells an empty text from none.
+    yield {"role": "assistant", "content": None if content is None else "", "refusal": None}
+    for piece in chunking(_thinking(reply)):
+        yield {"reasoning_content": piece}
+    for piece in chunking(content or ""):
+        yield {"content": piece}
+    for index, call in enumerate(reply.calls):
+        # Clients join names and ids of later deltas as they join arguments, so both stand in the first one only.
+        yield {"tool_calls": [{"index": index, **_call(call, "")}]}
+        for piece in chunking(call.arguments):
+            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
+
+
+def _content(reply: Reply) -> str | None:
+    texts = [part.text for part in reply.parts if isinstance(part, Text) and part.text is not None]
+    if texts or not reply.parts:
+        return "".join(texts)
+    return None
+
+
+def _thinking(reply: Reply) -> str:
+    return "".join(part.text for part in reply.parts if isinstance(part, Thinking))
+
+
+def _call(call: ToolCall, arguments: str) -> dict[str, Any]:
+    named = {} if call.id is None else {"id": call.id}
+    return {**named, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+
+
+def _usage(reply: Reply) -> dict[str, Any]:
+    if reply.usage is None:
+        return {}
+    spent = reply.usage
+    return {
+        "usage": {
+            "prompt_tokens": spent.input,
+            "completion_tokens": spent.output,
+            "total_tokens": spent.input + spent.output,
+        }
+    }
+
+
+def _envelope(stamp: Stamp, kind: str) -> dict[str, Any]:
+    return {"id": stamp.id, "object": kind, "created": stamp.created, "model": stamp.model}
+
+
+def _usual(status: int, code: str | None) -> UsualError:
+    rows = [row for row in USUAL_ERRORS if row.status == status]
+    rest = UsualError(
+        status, None, "server_error" if status >= 500 else "invalid_request_error", f"HTTP status {status}."
+    )
+    return next((row for row in rows if code is not None and row.code == code), rows[0] if rows else rest)
+
+
+def _message(message: Mapping[str, Any]) -> Message:
+    call_id = message.get("tool_call_id")
+    return Message(
+        role=_text(message.get("role")),
+        content=_joined(message.get("content")),
+        tool_calls=tuple(_tool_call(call) for call in _mappings(message.get("tool_calls"))),
+        tool_call_id=call_id if isinstance(call_id, str) else None,
+    )
+
+
+def _joined(content: Any) -> str | None:
+    if content is None or isinstance(content, str):
+        return content
+    return "".join(_text(part.get("text")) for part in _mappings(content) if part.get("type") == "text")
+
+
+def _tool_call(call: Mapping[str, Any]) -> ToolCall:
+    function = _mapping(call.get("function"))
+    call_id = call.get("id")
+    return ToolCall(
+        id=call_id if isinstance(call_id, str) else None,
+        name=_text(function.get("name")),
+        arguments=_text(function.get("arguments")),
+    )
+
+
+def _tool_spec(tool: Mapping[str, Any]) -> ToolSpec:
+    function = _mapping(tool.get("function"))
+    return ToolSpec(
+        name=_text(function.get("name")),
+        description=_text(function.get("description")),
+        parameters=_mapping(function.get("parameters")),
+    )
+
+
+def _tool_choice(choice: Any) -> str | None:
+    if isinstance(choice, str):
+        return choice
+    fields = _mapping(choice)
+    named = _mapping(fields.get("function")).get("name") or _mapping(fields.get("allowed_tools")).get("mode")
+    return named if isinstance(named, str) else None
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _mappings(value: Any) -> tuple[Mapping[str, Any], ...]:
+    return tuple(item for item in value if isinstance(item, Mapping)) if isinstance(value, list | tuple) else ()
+
+
+CODEC = Codec(
+    name=NAME,
+    paths=("/v1/chat/completions", "/chat/completions"),
+    decode=decode,
+    whole=whole,
+    chunks=chunks,
+    error=error,
+    frame=frame,
+    trailer=b"data: [DONE]\n\n",
+    stream_type="text/event-stream",
+)

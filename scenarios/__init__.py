@@ -1,0 +1,1 @@
+"""The scenarios that come with the kit, as data of the package `conformance.library`."""

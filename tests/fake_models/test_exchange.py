@@ -1,0 +1,159 @@
+import math
+
+import pytest
+
+from fake_models.chunking import whole
+from fake_models.effects import Hangup, Head, Send, Wait
+from fake_models.exchange import Exchange, delivery, effects, exchange_of
+from fake_models.messages import Cut, ErrorReply, ModelRequest, Reply, Stall, Text
+from fake_models.wire.codec import Stamp
+from fake_models.wire.openai_chat import CODEC
+
+CHUNKS = ({"n": 1}, {"n": 2})
+FRAMES = (b'data: {"n":1}\n\n', b'data: {"n":2}\n\n')
+DONE = b"data: [DONE]\n\n"
+STREAM = b"".join((*FRAMES, DONE))
+STREAM_HEAD = Head(200, (("Content-Type", "text/event-stream"),))
+JSON_HEAD = Head(200, (("Content-Type", "application/json"),))
+
+
+def stream(**changes):
+    return Exchange("m1", CODEC, 200, chunks=CHUNKS, **changes)
+
+
+def body(**changes):
+    return Exchange("m1", CODEC, 200, body={"a": "时"}, **changes)
+
+
+BODY = '{"a":"时"}'.encode()
+
+DELIVERIES = {
+    "a stream": (stream(), [STREAM_HEAD, *map(Send, FRAMES), Send(DONE)]),
+    "a whole body": (body(), [JSON_HEAD, Send(BODY)]),
+    "a wait comes before the first byte": (body(wait_s=2.5), [Wait(2.5), JSON_HEAD, Send(BODY)]),
+    "own headers come beside": (
+        body(headers=(("X-A", "1"),)),
+        [Head(200, (("Content-Type", "application/json"), ("X-A", "1"))), Send(BODY)],
+    ),
+    "cut before the first chunk": (stream(broken=Cut(after_chunks=0)), [STREAM_HEAD, Hangup(reset=False)]),
+    "cut after a chunk": (
+        stream(broken=Cut(after_chunks=1, reset=True)),
+        [STREAM_HEAD, Send(FRAMES[0]), Hangup(reset=True)],
+    ),
+    "cut before the trailer": (
+        stream(broken=Cut(after_chunks=2)),
+        [STREAM_HEAD, *map(Send, FRAMES), Hangup(reset=False)],
+    ),
+    "cut after more chunks than there are": (
+        stream(broken=Cut(after_chunks=9)),
+        [STREAM_HEAD, *map(Send, FRAMES), Hangup(reset=False)],
+    ),
+    "a body has no chunk to be cut after": (
+        body(broken=Cut(after_chunks=3, reset=True)),
+        [JSON_HEAD, Hangup(reset=True)],
+    ),
+    "cut inside a character": (body(broken=Cut(after_bytes=7)), [JSON_HEAD, Send(BODY[:7]), Hangup(reset=False)]),
+    "a cut at the end cuts nothing": (body(broken=Cut(after_bytes=len(BODY))), [JSON_HEAD, Send(BODY)]),
+    "stalled at once": (stream(broken=Stall()), [STREAM_HEAD, Wait(math.inf), Hangup(reset=True)]),
+    "stalled after a chunk": (
+        stream(broken=Stall(after_chunks=1)),
+        [STREAM_HEAD, Send(FRAMES[0]), Wait(math.inf), Hangup(reset=True)],
+    ),
+    "a body stalls before its first byte": (
+        body(broken=Stall(after_chunks=1)),
+        [JSON_HEAD, Wait(math.inf), Hangup(reset=True)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("exchange", "expected"), DELIVERIES.values(), ids=DELIVERIES.keys())
+def test_an_exchange_is_delivered_by(exchange, expected):
+    assert list(effects(exchange)) == expected
+
+
+@pytest.mark.parametrize("limit", range(len(STREAM)))
+def test_a_cut_after_bytes_is_exact_to_the_byte(limit):
+    played = list(effects(stream(broken=Cut(after_bytes=limit))))
+
+    assert b"".join(effect.data for effect in played if isinstance(effect, Send)) == STREAM[:limit]
+    assert played[-1] == Hangup(reset=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "content_type"),
+    [
+        ("<html>busy</html>", "text/html; charset=utf-8"),
+        ('{"choices": [', "application/json"),
+        ("", "application/json"),
+    ],
+)
+def test_text_in_place_of_json_is_sent_as_it_is(text, content_type):
+    assert list(effects(Exchange("m1", CODEC, 200, body=text))) == [
+        Head(200, (("Content-Type", content_type),)),
+        Send(text.encode()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "headers"),
+    [
+        (None, ()),
+        (0, (("Retry-After", "0"), ("retry-after-ms", "1"))),
+        (1.5, (("Retry-After", "2"), ("retry-after-ms", "1500"))),
+        (20, (("Retry-After", "20"), ("retry-after-ms", "20000"))),
+    ],
+)
+def test_an_error_says_in_both_headers_when_to_come_back(seconds, headers):
+    reply = Reply(error=ErrorReply(429, "slow down", retry_after_s=seconds))
+
+    assert answer(reply).headers == headers
+
+
+def answer(reply, *, streamed=True):
+    request = ModelRequest("openai_chat", "m", (), stream=streamed)
+    return exchange_of("m1", CODEC, reply, request=request, stamp=Stamp("id", 1, "m"), chunking=whole)
+
+
+def test_an_error_is_never_a_stream_and_its_own_body_stands():
+    spelled = answer(Reply(error=ErrorReply(500, "x")))
+    given = answer(Reply(error=ErrorReply(200, "x", body="<p>")))
+
+    assert (spelled.status, spelled.chunks, spelled.body["error"]["message"]) == (500, None, "x")
+    assert (given.status, given.chunks, given.body) == (200, None, "<p>")
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_reply_is_streamed_where_the_request_asks_for_it(streamed):
+    exchange = answer(Reply((Text("hi"),), broken=Stall(2), wait_s=3), streamed=streamed)
+
+    assert (exchange.chunks is not None, exchange.body is None) == (streamed, streamed)
+    assert (exchange.status, exchange.broken, exchange.wait_s) == (200, Stall(2), 3)
+
+
+def played(exchange, steps):
+    told = []
+    running = delivery(exchange, lambda *how: told.append(how))
+    for _, _ in zip(range(steps), running, strict=False):
+        pass
+    running.close()
+    return told
+
+
+SIZE = len(FRAMES[0])
+ENDINGS = {
+    "all": (stream(), 9, [("m1", len(STREAM), "kit")]),
+    "all but the trailer": (stream(), 3, [("m1", 2 * SIZE, "kit")]),
+    "left between chunks": (stream(), 2, [("m1", SIZE, "client")]),
+    "left at the head": (stream(), 1, [("m1", 0, "client")]),
+    "a whole body": (body(), 9, [("m1", len(BODY), "kit")]),
+    "an empty body": (Exchange("m1", CODEC, 200, body=""), 9, [("m1", 0, "kit")]),
+    "cut": (stream(broken=Cut(after_chunks=1)), 9, [("m1", SIZE, "cut")]),
+    "left before the cut": (stream(broken=Cut(after_chunks=2)), 3, [("m1", 2 * SIZE, "client")]),
+    "silent to the end of the run": (stream(broken=Stall(1)), 9, [("m1", SIZE, "cut")]),
+    "left in the silence": (stream(broken=Stall(1)), 3, [("m1", SIZE, "client")]),
+}
+
+
+@pytest.mark.parametrize(("exchange", "steps", "told"), ENDINGS.values(), ids=ENDINGS.keys())
+def test_an_endpoint_is_told_once_how_the_answer_ended(exchange, steps, told):
+    assert played(exchange, steps) == told
