@@ -117,7 +117,8 @@ class Runner(Protocol):
     `Outcome`. Optional beside it: `cancel(run)`, with capability `cancel`, and `close()`.
     """
 
-    def run(self, given: RunInput) -> Iterator[Any] | AsyncIterator[Any]: ...
+    def run(self, given: RunInput) -> Iterator[Any] | AsyncIterator[Any]:
+        """Everything that one run gives, in order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,10 +83,10 @@ _CHUNKS: Mapping[str, _Chunks] = {
 }
 #: Events between two chunks that leave the chunked message open.
 _TRANSPARENT = frozenset(
-    "RAW ACTIVITY_SNAPSHOT ACTIVITY_DELTA REASONING_ENCRYPTED_VALUE SUBAGENT_STARTED".split()
+    ["RAW", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "REASONING_ENCRYPTED_VALUE", "SUBAGENT_STARTED"]
 )
 #: Events that close the chunked messages of every lane; all others close the one of their own lane.
-_CLOSES_ALL = frozenset("RUN_STARTED RUN_FINISHED RUN_ERROR MESSAGES_SNAPSHOT".split())
+_CLOSES_ALL = frozenset(["RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,9 @@ def expand(events: Sequence[Event]) -> tuple[tuple[Event, ...], tuple[Refusal, .
             lacking = next((name for name in kind.opening if value(event, name) is None), None)
             current = lanes[lane] = _Open(event.type, event.data, refused=lacking is not None)
             if lacking is not None:
-                refused.append(Refusal(event.seq, f"{event.type} opens without {lacking}; its first chunk must name it"))
+                refused.append(
+                    Refusal(event.seq, f"{event.type} opens without {lacking}; its first chunk must name it")
+                )
             else:
                 done.append(_made(event, kind.start, event.data))
         elif (changed := _changed(kind, current, event)) is not None and not current.refused:
@@ -198,7 +200,9 @@ def _messages(events: Sequence[Event], prefix: str, role: str) -> tuple[TextMess
             seq=start.seq,
             closed=end is not None,
         )
-        for start, deltas, end in _joined(events, (f"{prefix}_START", f"{prefix}_CONTENT", f"{prefix}_END"), "messageId")
+        for start, deltas, end in _joined(
+            events, (f"{prefix}_START", f"{prefix}_CONTENT", f"{prefix}_END"), "messageId"
+        )
     )
 
 

@@ -38,8 +38,20 @@ BRACKETS = (
 _OF = {name: one for one in BRACKETS for name in (one.start, *one.inside, *one.ends)}
 #: What the client knows; it drops events of other types before it looks at their order.
 _KNOWN = frozenset(_OF) | frozenset(
-    "RUN_STARTED RUN_FINISHED RUN_ERROR TOOL_CALL_RESULT STATE_SNAPSHOT STATE_DELTA MESSAGES_SNAPSHOT ACTIVITY_SNAPSHOT "
-    "ACTIVITY_DELTA RAW CUSTOM REASONING_ENCRYPTED_VALUE".split()
+    [
+        "RUN_STARTED",
+        "RUN_FINISHED",
+        "RUN_ERROR",
+        "TOOL_CALL_RESULT",
+        "STATE_SNAPSHOT",
+        "STATE_DELTA",
+        "MESSAGES_SNAPSHOT",
+        "ACTIVITY_SNAPSHOT",
+        "ACTIVITY_DELTA",
+        "RAW",
+        "CUSTOM",
+        "REASONING_ENCRYPTED_VALUE",
+    ]
 )
 
 

@@ -34,19 +34,27 @@ class _State:
     summaries: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """What the classes of a run depend on beside its calls."""
+
+    limit: int | None
+    dialect: Dialect
+    now: World
+
+
 def classify(calls: Sequence[Call], limit: int | None, dialect: Dialect, now: World) -> tuple[Call, ...]:
     """The calls of one run with `kind`, `role`, `repeats` and `round` set. `limit` is the budget in rounds, None for none."""
+    terms = _Terms(limit, dialect, now)
     done: list[Call] = []
     state = _State()
     for call in calls:
-        one, state = _class(call, done, state, limit, dialect, now)
+        one, state = _class(call, done, state, terms)
         done.append(one)
     return tuple(done)
 
 
-def _class(
-    call: Call, before: Sequence[Call], state: _State, limit: int | None, dialect: Dialect, now: World
-) -> tuple[Call, _State]:
+def _class(call: Call, before: Sequence[Call], state: _State, terms: _Terms) -> tuple[Call, _State]:
     repeated = _repeated(call, before)
     if repeated is not None:
         one = replace(
@@ -55,15 +63,16 @@ def _class(
         # The chain's latest reply is the one that counts for what comes next.
         follows = state.last is not None and one.repeats == (state.last.repeats or state.last.id)
         return one, replace(state, last=one) if follows else state
-    side = call.side or side_class(call.request, dialect.side_calls, now)
+    side = call.side or side_class(call.request, terms.dialect.side_calls, terms.now)
     if side is not None:
         return replace(call, kind=side, role=side), state
-    if _is_retry(state, limit, dialect):
-        spends = dialect.retry_budget == "counts" and state.last is not None and is_empty(state.last, dialect)
+    if _is_retry(state, terms):
+        empty = state.last is not None and is_empty(state.last, terms.dialect)
+        spends = empty and terms.dialect.retry_budget == "counts"
         rounds = state.rounds + spends
         one = replace(call, kind="retry", role="retry", round=rounds)
         return one, replace(state, rounds=rounds, last=one)
-    if _is_summary(state, limit, dialect):
+    if _is_summary(state, terms):
         one = replace(call, kind="summary", role="summary")
         return one, replace(state, last=one, summaries=state.summaries + 1)
     one = replace(call, kind="regular", role="regular", round=state.rounds + 1)
@@ -106,7 +115,11 @@ def asked(body: Any) -> Any:
 
 def side_class(request: ModelRequest, side_calls: SideCalls, now: World) -> SideCall | None:
     """The side class that the agent's declared matchers give a request: `compaction`, `auxiliary`, or None."""
-    fits = (kind for kind in SIDE_CALLS.values() if any(misfit(when(w), request, now) is None for w in side_calls.get(kind, ())))
+    fits = (
+        kind
+        for kind in SIDE_CALLS.values()
+        if any(misfit(when(w), request, now) is None for w in side_calls.get(kind, ()))
+    )
     return next(fits, None)
 
 
@@ -115,7 +128,8 @@ def is_empty(call: Call, dialect: Dialect) -> bool:
     return call.reply is not None and call.reply.complete and call.reply.empty in dialect.empty_is
 
 
-def _is_retry(state: _State, limit: int | None, dialect: Dialect) -> bool:
+def _is_retry(state: _State, terms: _Terms) -> bool:
+    limit, dialect = terms.limit, terms.dialect
     last = state.last
     if last is None or last.role == "summary":
         return False
@@ -128,7 +142,8 @@ def _is_retry(state: _State, limit: int | None, dialect: Dialect) -> bool:
     return cut_short and dialect.length_stop == "continue"
 
 
-def _is_summary(state: _State, limit: int | None, dialect: Dialect) -> bool:
+def _is_summary(state: _State, terms: _Terms) -> bool:
+    limit, dialect = terms.limit, terms.dialect
     if dialect.limit_text != "model" or limit is None or state.rounds < limit:
         return False
     if state.summaries == 0:

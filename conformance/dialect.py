@@ -190,10 +190,9 @@ class Dialect:
 
     def with_value(self, key: str, value: Any) -> "Dialect":
         """The dialect with one key declared otherwise, normalised again."""
-        data = self.data() | {key: value}
-        if key != "on_limit":
-            del data["on_limit"]
-        return dialect(data)
+        # The shorthand and its parts say the same: whichever is not the one that changes has to follow.
+        follows = ("limit_text", "limit_terminal") if key == "on_limit" else ("on_limit",)
+        return dialect({name: old for name, old in self.data().items() if name not in follows} | {key: value})
 
 
 def dialect(declared: Mapping[str, Any]) -> Dialect:

@@ -46,7 +46,9 @@ class _Child:
             answer = json.loads(line)
         except (TimeoutError, ConnectionError, ValueError) as error:
             await self.end()
-            raise AgentError(f"scenario {plan.id!r}: the child process that played it gave no answer: {error!r}") from error
+            raise AgentError(
+                f"scenario {plan.id!r}: the child process that played it gave no answer: {error!r}"
+            ) from error
         if answer.get("stuck"):
             await self.end()
         if "error" in answer:

@@ -2,7 +2,7 @@
 What can go wrong, by step of the journey.
 
 1. A scenario file is read: `LoadError` (the author's doing; every problem has its place).
-2. An agent is found and opened: `AgentError` (the agent's, or whoever named it).
+2. An agent is found and opened: `SpecError` (whoever named it), `AgentError` (the agent's).
 3. It runs: nothing is raised, all that happens is recorded.
 4. A recording is read back: `RecordingError` (the file's doing).
 
@@ -70,6 +70,10 @@ def guess(word: str, known: Iterable[str]) -> str:
 
 class AgentError(ConformanceError):
     """The agent cannot be found, imported or opened; the message says what was looked for and what to do."""
+
+
+class SpecError(AgentError):
+    """What was typed names no agent, so nothing was asked of any; the message says what a spec looks like."""
 
 
 class RecordingError(ConformanceError):

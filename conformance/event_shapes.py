@@ -20,6 +20,8 @@ def model_fault(event: Mapping[str, Any]) -> str | None:
         _ADAPTER.validate_python(event)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
+        if first["type"].startswith("union_tag") and not first["loc"]:
+            return f"type is {event.get('type')!r}, which is none of AG-UI's"
         where = ".".join(str(step) for step in first["loc"][1:])
         return f"{where}: {first['msg']}" if where else str(first["msg"])
     return None

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,12 @@ from conformance.classes import is_empty
 from conformance.dialect import Dialect
 from conformance.view import Call, Event, Run, View
 
+#: Every kind of outcome there is.
 KINDS = frozenset(
-    "answered limit empty overflow truncated filtered model_error tool_error guard gate unverified interrupted waiting refused error".split()
+    {
+        *("answered", "limit", "empty", "overflow", "truncated", "filtered", "model_error", "tool_error"),
+        *("guard", "gate", "unverified", "interrupted", "waiting", "refused", "error"),
+    }
 )
 _MARKER = re.compile(r"MAX.?(ITER|TURN|STEP|ROUND)|LIMIT", re.IGNORECASE)
 
@@ -121,29 +125,39 @@ def last_call(run: Run) -> Call | None:
 
 def actual(run: Run, view: View) -> str | None:
     """What the model calls show the run to be; None where they leave it open."""
-    last, dialect = last_call(run), view.dialect
-    if run.cancelled:
-        return "interrupted"
-    if run.summary or (last is None and run.max_iters == 0):
-        return "limit"
-    if last is None:
-        return None
-    if last.overflow:
-        return "overflow"
-    if last.failed:
-        return "model_error"
-    if is_empty(last, dialect):
-        return "empty"
-    if answer(last, dialect) is not None:
-        return "answered"
-    reply = last.reply
-    if reply is None or not reply.complete:
-        return None
-    if not reply.calls and reply.stop in ("length", "filter"):
-        return "truncated" if reply.stop == "length" else "filtered"
-    if reply.calls and run.max_iters is not None and run.rounds >= run.max_iters:
-        return "limit"
-    return None
+    return next((kind for kind, holds in _ENDINGS if holds(run, last_call(run), view.dialect)), None)
+
+
+def _at_limit(run: Run, last: Call | None, _dialect: Dialect) -> bool:
+    if run.summary or run.max_iters == 0:
+        return bool(run.summary) or last is None
+    spent = run.max_iters is not None and run.rounds >= run.max_iters
+    return spent and last is not None and bool(last.said)
+
+
+def _stopped(call: Call | None, reason: str) -> bool:
+    return (
+        call is not None
+        and call.reply is not None
+        and call.reply.complete
+        and not call.said
+        and call.reply.stop == reason
+    )
+
+
+_Holds = Callable[[Run, Call | None, Dialect], bool]
+#: The endings that the model calls can show, the first that holds; `last` is the last call of the loop, the summary aside.
+_ENDINGS: tuple[tuple[str, _Holds], ...] = (
+    ("interrupted", lambda run, _last, _dialect: run.cancelled),
+    ("limit", lambda run, last, dialect: bool(run.summary) and _at_limit(run, last, dialect)),
+    ("overflow", lambda _run, last, _dialect: last is not None and last.overflow),
+    ("model_error", lambda _run, last, _dialect: last is not None and last.failed),
+    ("empty", lambda _run, last, dialect: last is not None and is_empty(last, dialect)),
+    ("answered", lambda _run, last, dialect: last is not None and answer(last, dialect) is not None),
+    ("truncated", lambda _run, last, _dialect: _stopped(last, "length")),
+    ("filtered", lambda _run, last, _dialect: _stopped(last, "filter")),
+    ("limit", _at_limit),
+)
 
 
 def final_text(run: Run, view: View) -> str | None:

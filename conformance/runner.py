@@ -1,6 +1,6 @@
 """The runner: plays a scenario to an agent and gives the recording. Drives and records; judges nothing, prints nothing."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from conformance.agent_side import AgentInfo, RunInput
 from conformance.dialect import Dialect, DialectError, dialect
 from conformance.errors import AgentError
 from conformance.recorder import Recorder
-from conformance.recording import Header, Record, Recording
+from conformance.recording import Header, Recording
 from conformance.scenario import Limits, RunSpec, Scenario
 from conformance.session import Session
 
@@ -47,15 +47,29 @@ def cells_of(info: AgentInfo) -> tuple[Cell, ...]:
 
 def declared(info: AgentInfo, override: Mapping[str, Any] | None = None) -> Dialect:
     """
-    The dialect an agent is judged under.
+    The dialect an agent is judged under: what it declares, with the keys of `override` in place of its own.
 
     Raises:
         AgentError: it declares what no dialect allows.
     """
+    over = override or {}
+    # The shorthand stands for both its parts, so that parts the agent declares do not outlive it.
+    gone = {"limit_text", "limit_terminal"} if "on_limit" in over else set()
     try:
-        return dialect(info.dialect if override is None else override)
+        return dialect({key: value for key, value in info.dialect.items() if key not in gone} | dict(over))
     except DialectError as error:
         raise AgentError(f"agent {info.name!r}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """What every run of one play shares."""
+
+    agent: Agent
+    plan: Scenario
+    cell: Cell
+    under: Dialect
+    recorder: Recorder
 
 
 async def play(agent: Agent, plan: Scenario, cell: Cell, under: Dialect) -> Recording:
@@ -66,35 +80,31 @@ async def play(agent: Agent, plan: Scenario, cell: Cell, under: Dialect) -> Reco
         AgentError: a session could not be opened. What the agent does after that is recorded, never raised.
     """
     agent.on_time(plan.clock)
-    recorder = Recorder(plan.clock, agent.on_time)
-    handles: dict[str, tuple[Any, Session]] = {}
+    stage = _Stage(agent, plan, cell, under, Recorder(plan.clock, agent.on_time))
+    open_sessions: dict[str, tuple[Any, Session]] = {}
     async with AsyncExitStack() as stack:
         for number, spec in enumerate(plan.runs, start=1):
-            if spec.session not in handles:
-                session = Session(spec.session, plan, under, recorder, chunking=cell.chunking)
+            if spec.session in open_sessions:
+                history = _carried(stage, spec.session)
+            else:
+                session = Session(spec.session, plan, under, stage.recorder, chunking=cell.chunking)
                 handle = await agent.open(session)
                 stack.push_async_callback(agent.close, handle)
-                handles[spec.session] = (handle, session)
-                history: tuple[Mapping[str, Any], ...] = _opening(plan)
-            else:
-                history = (
-                    () if agent.info.capabilities.get("sessions") else _shown(recorder.records, spec.session, number)
-                )
-            given = _given(f"r{number}", spec, plan, cell, history, handles[spec.session][1])
-            await _run(agent, *handles[spec.session], given, spec, recorder, plan)
+                open_sessions[spec.session] = (handle, session)
+                history = _opening(plan)
+            await _run(stage, *open_sessions[spec.session], spec, _given(f"r{number}", stage, spec, history))
             if agent.stuck:
                 break
-    return recorder.seal(_header(agent.info, plan, cell, under))
+    return stage.recorder.seal(_header(agent.info, plan, cell, under))
 
 
-async def _run(
-    agent: Agent, handle: Any, session: Session, given: RunInput, spec: RunSpec, recorder: Recorder, plan: Scenario
-) -> None:
+async def _run(stage: _Stage, handle: Any, session: Session, spec: RunSpec, given: RunInput) -> None:
+    recorder = stage.recorder
     recorder.listen()
     start = {key: getattr(given, key) for key in ("run", "session", "input", "limits", "tool_choice", "stream")}
     recorder("kit", "run_start", start)
     session.begin(given, spec)
-    end = await agent.run(handle, given, recorder, deadline_s=plan.deadline_s)
+    end = await stage.agent.run(handle, session.connection(given), recorder, deadline_s=stage.plan.deadline_s)
     session.finish(given.run)
     last = recorder.records[-1]
     data = {
@@ -113,22 +123,26 @@ def _opening(plan: Scenario) -> tuple[Mapping[str, Any], ...]:
     return (*system, *plan.history)
 
 
-def _shown(records: Sequence[Record], session: str, number: int) -> tuple[Mapping[str, Any], ...]:
-    """The history that an agent without sessions last showed as a snapshot, which its client would send back."""
+def _carried(stage: _Stage, session: str) -> tuple[Mapping[str, Any], ...]:
+    """
+    What a later run of a session carries before its user text.
+
+    Nothing for an agent that keeps sessions; else the history that it last showed as a snapshot, as its client would.
+    """
+    if stage.agent.info.capabilities.get("sessions"):
+        return ()
+    records = stage.recorder.records
     mine = {r.data["run"] for r in records if r.kind == "kit/run_start" and r.data["session"] == session}
     for record in reversed(records):
-        event = record.data.get("event", {}) if record.kind == "agent/event" and record.data["run"] in mine else {}
+        event = record.data["event"] if record.kind == "agent/event" and record.data["run"] in mine else {}
         if event.get("type") == "MESSAGES_SNAPSHOT" and isinstance(event.get("messages"), list):
             return tuple(event["messages"])
     return ()
 
 
-def _given(
-    run: str, spec: RunSpec, plan: Scenario, cell: Cell, history: Iterable[Mapping[str, Any]], session: Session
-) -> RunInput:
-    messages = list(history)
-    if spec.user is not None:
-        messages.append({"id": f"user-{run}", "role": "user", "content": spec.user})
+def _given(run: str, stage: _Stage, spec: RunSpec, history: Iterable[Mapping[str, Any]]) -> RunInput:
+    plan = stage.plan
+    user = () if spec.user is None else ({"id": f"user-{run}", "role": "user", "content": spec.user},)
     offered = [
         {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
         | ({"metadata": {"approval": True}} if tool.approval else {})
@@ -141,20 +155,14 @@ def _given(
             "threadId": spec.session,
             "runId": run,
             "state": {},
-            "messages": messages,
+            "messages": [*history, *user],
             "tools": offered,
             "context": [],
             "forwardedProps": {},
         },
-        model={
-            "wire": "openai_chat",
-            "name": session.model_name,
-            "base_url": session.base_url,
-            "api_key": session.api_key,
-        },
         limits=_set(spec.limits),
         tool_choice=spec.tool_choice,
-        stream=cell.stream if spec.stream is None else spec.stream,
+        stream=stage.cell.stream if spec.stream is None else spec.stream,
         clock=plan.clock.isoformat(),
         deadline_s=plan.deadline_s,
     )
@@ -183,22 +191,18 @@ async def play_all(
     *,
     cells: Sequence[Cell],
     repeat: int = 1,
-    elsewhere: Callable[[Scenario, Cell], Any] | None = None,
+    elsewhere: Callable[[Scenario, Cell], Awaitable[Recording]],
 ) -> AsyncIterator[Play]:
     """
     Play scenarios one after another, each in every cell and as often as asked.
 
-    Once the agent is stuck in this process, `elsewhere` plays the rest, where it is given.
+    Once the agent is stuck in this process, `elsewhere` plays the rest.
     """
     for plan in plans:
         for cell in cells:
             for turn in range(repeat):
                 try:
-                    if agent.stuck and elsewhere is None:
-                        raise AgentError(f"agent {agent.info.name!r} hung in an earlier scenario and cannot be ended")
-                    recording = await (
-                        elsewhere(plan, cell) if agent.stuck and elsewhere else play(agent, plan, cell, under)
-                    )
+                    recording = await (elsewhere(plan, cell) if agent.stuck else play(agent, plan, cell, under))
                     yield Play(plan, cell, turn, recording)
                 except AgentError as error:
                     yield Play(plan, cell, turn, None, str(error))

@@ -7,7 +7,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -79,6 +79,11 @@ class Session:
     def tool_names(self) -> tuple[str, ...]:
         """The scenario's tools."""
         return tuple(self._scenario.tools)
+
+    def connection(self, given: RunInput) -> RunInput:
+        """The run's input with the way to this session's model."""
+        way = {"wire": "openai_chat", "name": self.model_name, "base_url": self.base_url, "api_key": self.api_key}
+        return replace(given, model=way)
 
     def begin(self, given: RunInput, spec: RunSpec) -> None:
         """A run starts: its script answers from now on."""

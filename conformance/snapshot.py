@@ -8,17 +8,30 @@ the same bytes.
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from conformance.outcome import claimed
+from conformance.printable import printable
 from conformance.view import Call, Event, Execution, Run, View
 
 #: Longest value that is shown whole, in characters.
 SHOWN = 200
 #: Event fields that a line does not show: its type, ids shown by number, and what changes from run to run.
 _QUIET = frozenset(
-    "type threadId runId timestamp rawEvent metadata messageId toolCallId toolCallName parentMessageId role delta input usage".split()
+    {
+        *("type", "threadId", "runId", "timestamp", "rawEvent", "metadata", "input", "usage"),
+        *("messageId", "toolCallId", "toolCallName", "parentMessageId", "role", "delta"),
+    }
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line and the records it tells of."""
+
+    seqs: tuple[int, ...]
+    text: str
 
 
 class _Names:
@@ -36,13 +49,17 @@ class _Names:
 
 def stable_text(view: View) -> str:
     """The recording as text; equal behaviour gives equal text."""
-    calls, messages = _Names("c"), _Names("t")
-    lines = [_title(view), _counts(view)]
-    for run in view.runs:
-        lines += ["", _run_line(run)]
-        lines += _body(run, calls, messages)
-        lines += [f"! {run.how}"] if run.how not in ("returned", "raised") else []
-    return "\n".join(lines) + "\n"
+    blocks = [[_title(view), _counts(view)], *([line.text for line in block] for block in _blocks(view))]
+    return "\n\n".join("\n".join(map(printable, block)) for block in blocks) + "\n"
+
+
+def line_of(view: View, seq: int) -> str | None:
+    """The line that tells of a record, or the nearest one before it; None where nothing came before."""
+    lines = [line for block in _blocks(view) for line in block]
+    exact = [line for line in lines if seq in line.seqs]
+    before = [line for line in lines if min(line.seqs) <= seq]
+    found = exact or sorted(before, key=lambda line: min(line.seqs))
+    return printable(found[-1].text) if found else None
 
 
 def value_text(value: Any) -> str:
@@ -93,19 +110,29 @@ def _start(run: Run) -> Mapping[str, Any]:
     return {"max_iters": run.max_iters} if run.limited else {}
 
 
-def _body(run: Run, calls: _Names, messages: _Names) -> Iterable[str]:
+def _blocks(view: View) -> list[list[_Line]]:
+    """The lines of each run; ids are numbered over the whole recording."""
+    calls, messages = _Names("c"), _Names("t")
+    return [list(_block(run, calls, messages)) for run in view.runs]
+
+
+def _block(run: Run, calls: _Names, messages: _Names) -> Iterable[_Line]:
+    yield _Line((run.seq,), _run_line(run))
     things: list[Call | Execution | Event] = [*run.calls, *run.executions, *run.events, *run.strays]
     for thing in sorted(things, key=lambda one: one.seq):
         if isinstance(thing, Call):
-            yield _call_line(thing, calls)
+            replied = thing.reply.seq if thing.reply else thing.seq
+            yield _Line((thing.seq, replied, thing.end_seq), _call_line(thing, calls))
         elif isinstance(thing, Execution):
-            yield _execution_line(thing, calls)
+            yield _Line((thing.seq, thing.end_seq or thing.seq), _execution_line(thing, calls))
         elif not _is_usage(thing):
-            yield _event_line(thing, calls, messages)
+            yield _Line((thing.seq,), _event_line(thing, calls, messages))
     for record in run.garbage:
-        yield f"E ? {value_text(record.data.get('line'))}"
+        yield _Line((record.seq,), f"E ? {value_text(record.data.get('line'))}")
     if run.raised:
-        yield f"! raised {run.raised.exception}: {value_text(run.raised.message)}"
+        yield _Line((run.raised.seq,), f"! raised {run.raised.exception}: {value_text(run.raised.message)}")
+    if run.how not in ("returned", "raised"):
+        yield _Line((run.end_seq,), f"! {run.how}")
 
 
 def _is_usage(event: Event) -> bool:

@@ -75,16 +75,28 @@ class Story:
         given = {"threadId": session, "runId": self.run, "messages": [], "tools": []}
         limits = {} if max_iters is None else {"max_iters": max_iters}
         return self.record(
-            "kit", "run_start", run=self.run, session=session, input=given, limits=limits, tool_choice=tool_choice, stream=stream
+            "kit",
+            "run_start",
+            run=self.run,
+            session=session,
+            input=given,
+            limits=limits,
+            tool_choice=tool_choice,
+            stream=stream,
         )
 
     def offered(self, names):
         return [
-            {"type": "function", "function": {"name": n, "description": "", "parameters": self.tools.get(n, LOOK)["parameters"]}}
+            {
+                "type": "function",
+                "function": {"name": n, "description": "", "parameters": self.tools.get(n, LOOK)["parameters"]},
+            }
             for n in names
         ]
 
-    def ask(self, *, messages=None, tools=UNSET, tool_choice=None, side=None, retry_header=None, again=False, extra=None):
+    def ask(
+        self, *, messages=None, tools=UNSET, tool_choice=None, side=None, retry_header=None, again=False, extra=None
+    ):
         """A request. `tools` is a list of names, None leaves the key out; `again` sends the last body once more."""
         self.calls += 1
         if not again:
@@ -154,7 +166,8 @@ class Story:
             message: dict[str, Any] = {"role": "assistant", "content": None if text is UNSET else text}
             if said:
                 message["tool_calls"] = [
-                    {"id": p["id"], "type": "function", "function": {"name": p["name"], "arguments": p["arguments"]}} for p in said
+                    {"id": p["id"], "type": "function", "function": {"name": p["name"], "arguments": p["arguments"]}}
+                    for p in said
                 ]
             self.history.append(message)
         return seq
@@ -162,7 +175,9 @@ class Story:
     def fail(self, status=500, *, message="The server had an error.", code=None):
         """The model answers an error status."""
         body = {"error": {"message": message, "type": "server_error", "param": None, "code": code}}
-        return self.reply(parts=[], stop="stop", status=status, fault={"error": {"status": status, "body": body}}, keep=False)
+        return self.reply(
+            parts=[], stop="stop", status=status, fault={"error": {"status": status, "body": body}}, keep=False
+        )
 
     def refused(self, *, by="provider", rule="missing_tool_results", status=400, nearest=None, message="refused"):
         seq = self.record(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from conformance.adapters.base import Adapter
-from conformance.adapters.in_process import PYTHON
 from conformance.adapters.embedded import REFERENCE
+from conformance.adapters.in_process import PYTHON
 
 ADAPTERS: Mapping[str, Adapter] = {adapter.kind: adapter for adapter in (REFERENCE, PYTHON)}

@@ -36,11 +36,14 @@ class Agent(Protocol):
     stuck: bool
     on_time: Callable[[datetime], None]
 
-    async def open(self, session: Session) -> Any: ...
+    async def open(self, session: Session) -> Any:
+        """Begin a session; AgentError where the agent cannot."""
 
-    async def run(self, handle: Any, given: RunInput, recorder: Recorder, *, deadline_s: float) -> End: ...
+    async def run(self, handle: Any, given: RunInput, recorder: Recorder, *, deadline_s: float) -> End:
+        """Drive one run to its end, recording what is seen."""
 
-    async def close(self, handle: Any) -> None: ...
+    async def close(self, handle: Any) -> None:
+        """End a session."""
 
 
 @dataclass(frozen=True, slots=True)

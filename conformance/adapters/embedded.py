@@ -13,7 +13,9 @@ from conformance.reference import REFERENCE_AGENT
 async def connect(spec: str) -> AsyncIterator[Agent]:
     """The reference agent; it has no variants to name here, `--dialect` declares another one."""
     if spec:
-        raise AgentError(f"agent 'reference:{spec}': the reference takes no name; did you mean 'reference' or 'python:{spec}'?")
+        raise AgentError(
+            f"agent 'reference:{spec}': the reference takes no name; did you mean 'reference' or 'python:{spec}'?"
+        )
     async with connected(REFERENCE_AGENT) as agent:
         yield agent
 

@@ -5,6 +5,7 @@ Everything an agent does, blocking or not, happens on that thread, so that the k
 slow one whatever it blocks on. What was asked of the thread and never came back makes the agent stuck.
 """
 
+import _thread
 import asyncio
 import contextlib
 import importlib
@@ -12,7 +13,6 @@ import inspect
 import json
 import logging
 import sys
-import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ from typing import Any
 
 from freezegun import freeze_time
 
-from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, Runner, RunInput
 from conformance.adapters.base import Adapter, Agent, End
+from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput, Runner
 from conformance.errors import AgentError
 from conformance.recorder import Recorder
 from conformance.session import Session
@@ -58,7 +58,9 @@ class _Thread:
         self._work: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
         self._loop = asyncio.new_event_loop()
         self._task: asyncio.Task[Any] | None = None
-        threading.Thread(target=self._serve, name="agent", daemon=True).start()
+        # Not threading.Thread: its frames at the bottom of the stack make freezegun hand out the real time. A thread begun
+        # this way is a daemon, which is what a hung agent needs.
+        _thread.start_new_thread(self._serve, ())
 
     def _serve(self) -> None:
         while (item := self._work.get()) is not None:
@@ -354,7 +356,7 @@ def find(spec: str) -> InProcessAgent:
         sys.path.insert(0, here)
     try:
         module = importlib.import_module(module_name)
-    except BaseException as error:  # noqa: BLE001 - a module may do anything while it is imported, exit included
+    except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
         raise AgentError(

@@ -17,6 +17,10 @@ from conformance.reference.steps import Execution
 Cause = Literal["unknown_tool", "bad_arguments", "tool_exception", "not_run"]
 
 
+#: Where one of these stands in a schema, `properties` does not hold all the names it knows.
+_COMPOSED = frozenset({"patternProperties", "allOf", "anyOf", "oneOf", "$ref"})
+
+
 @dataclass(frozen=True, slots=True)
 class Refused:
     """A call that must not run, or a run that failed, and what the model is told of it."""
@@ -85,7 +89,7 @@ def _refused(cause: Cause, kind: str, message: str) -> Refused:
 
 def _split(arguments: dict[str, Any], schema: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The arguments the schema speaks of, and the names of the others."""
-    if schema.get("additionalProperties", False) is not False or "patternProperties" in schema:
+    if schema.get("additionalProperties", False) is not False or not _COMPOSED.isdisjoint(schema):
         return arguments, ()
     known = schema.get("properties", {})
     extra = tuple(name for name in arguments if name not in known)

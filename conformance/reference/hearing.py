@@ -32,7 +32,12 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A whole reply. `stop` is the model's finish reason; `usage` None where it reported none."""
+    """
+    A whole reply.
+
+    `stop` is the model's finish reason, `usage` None where it reported none. `empty` is the shape of a reply that says
+    nothing, called as the dialect's `empty_is`, else "".
+    """
 
     id: str
     text: str
@@ -40,6 +45,7 @@ class Said:
     calls: tuple[Call, ...]
     stop: str
     usage: Mapping[str, int] | None
+    empty: str
 
 
 @dataclass(slots=True)
@@ -69,6 +75,7 @@ class Hearing:
     stop: str | None = None
     usage: Mapping[str, int] | None = None
     said: dict[Kind, str] = field(default_factory=lambda: {"text": "", "reasoning": ""})
+    _null: bool = True
     _held: dict[Kind, str] = field(default_factory=lambda: {"text": "", "reasoning": ""})
     _open: tuple[Kind, str] | None = None
     _at: dict[int, _Partial] = field(default_factory=dict)
@@ -89,6 +96,7 @@ class Hearing:
         for choice in chunk["choices"]:
             delta = choice.get("delta") or {}
             yield from self._say("reasoning", delta.get("reasoning_content") or "")
+            self._null = self._null and delta.get("content") is None
             yield from self._say("text", delta.get("content") or "")
             for position, call in enumerate(delta.get("tool_calls") or ()):
                 yield from self._call(call.get("index", position), call)
@@ -110,7 +118,15 @@ class Hearing:
     def reply(self) -> Said:
         """The reply that was heard, once it has ended."""
         calls = tuple(Call(call.id, call.tool, call.arguments) for call in self._partials)
-        return Said(self.id, self.said["text"], self.said["reasoning"], calls, self.stop or "", self.usage)
+        text, thinking = self.said["text"], self.said["reasoning"]
+        return Said(self.id, text, thinking, calls, self.stop or "", self.usage, "" if calls else self._empty())
+
+    def _empty(self) -> str:
+        if self.said["text"].strip():
+            return ""
+        if self.said["reasoning"]:
+            return "thinking"
+        return "blank" if self.said["text"] else "null" if self._null else "no_parts"
 
     def _say(self, kind: Kind, piece: str) -> Iterator[Event]:
         self.said[kind] += piece

@@ -27,7 +27,8 @@ def chat_message(given: Mapping[str, Any]) -> Message:
 
 def said_message(said: Said) -> Message:
     """A reply as it joins the history. Its arguments are a JSON object even where the model's text was none."""
-    message: Message = {"role": "assistant", "content": said.text or None}
+    # Null content is for calls alone: without them a provider refuses it.
+    message: Message = {"role": "assistant", "content": said.text or (None if said.calls else "")}
     if said.calls:
         message["tool_calls"] = [
             {

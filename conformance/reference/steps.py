@@ -64,7 +64,8 @@ Steps = Generator[Any, Any, _Got]
 
 def drive(steps: Steps[None], bench: Bench) -> Iterator[Event | Outcome]:
     """Carry out a program of steps in this thread; what is no step comes out."""
-    answer, failure = None, None
+    answer: Any = None
+    failure: Exception | None = None
     while True:
         try:
             step = steps.send(answer) if failure is None else steps.throw(failure)
@@ -91,7 +92,8 @@ def drive(steps: Steps[None], bench: Bench) -> Iterator[Event | Outcome]:
 
 async def adrive(steps: Steps[None], bench: Bench) -> AsyncIterator[Event | Outcome]:
     """`drive` on an event loop."""
-    answer, failure = None, None
+    answer: Any = None
+    failure: Exception | None = None
     while True:
         try:
             step = steps.send(answer) if failure is None else steps.throw(failure)

@@ -1,0 +1,125 @@
+"""What a recording shows of the keys about the model's own failures. See `observers` for the table."""
+
+from collections.abc import Iterator
+from itertools import takewhile
+
+from conformance.classes import is_empty
+from conformance.observing.sighting import Sighting, failed_as, name_out, over, way_out
+from conformance.outcome import claimed
+from conformance.view import Call, Run, View
+
+#: Turns of the user in a prompt that can be shrunk for sure: fewer than two older ones count as too short.
+_SHRINKABLE_TURNS = 4
+
+
+def empty_response(view: View) -> Iterator[Sighting]:
+    """
+    What the first empty reply of a run led to.
+
+    More retries than declared are REC-1's, and so is an empty end after retries that calls itself an answer.
+    """
+    declared = view.declared
+    for run in view.runs:
+        loop = [call for call in run.main if call.kind != "summary"]
+        start = next((n for n, call in enumerate(loop) if is_empty(run.outcome_of(call), view.dialect)), None)
+        if start is None or not over(run):
+            continue
+        row = list(takewhile(lambda call: is_empty(run.outcome_of(call), view.dialect), loop[start:]))
+        saw = f"the empty reply to {row[0].id} was followed by {len(row) - 1} more and run {run.id} {name_out(run)}"
+        if start + len(row) < len(loop) or run.summary:
+            if 0 < len(row) <= declared.empty_retries or declared.empty_response == "continue":
+                yield Sighting(declared.empty_response, row[-1].end_seq, saw)
+            continue
+        value = _after_empties(run, view, len(row) - 1)
+        if value is not None:
+            yield Sighting(value, row[-1].end_seq, saw)
+
+
+def _after_empties(run: Run, view: View, retries: int) -> object:
+    declared, claim = view.declared, claimed(run, view)
+    if claim is None:
+        return None
+    if claim.kind == "limit":
+        return "continue" if retries + 1 == run.max_iters and retries > declared.empty_retries else None
+    if claim.kind == "answered":
+        return "finish" if retries == 0 and way_out(run) != "error" else None
+    if claim.kind not in ("empty", "error") or (retries > declared.empty_retries and declared.empty_response != "continue"):
+        return None
+    return "error" if retries == 0 else {"retry_then_error": retries}
+
+
+def prompt_too_long(view: View) -> Iterator[Sighting]:
+    """Whether a request that was refused for its size is followed by a smaller one. An equal one, or too many, are REC-3's."""
+    declared = view.declared
+    for run in view.runs:
+        first = next((c for c in run.main if run.outcome_of(c).overflow and _refused(run.outcome_of(c))), None)
+        if first is None or not over(run):
+            continue
+        later = [call for call in run.calls if call.seq > run.outcome_of(first).seq and call.kind != "auxiliary"]
+        smaller = [call for call in later if call.kind == "retry" and call.request.size < first.request.size]
+        if smaller and len(smaller) > declared.compactions > 0:
+            continue
+        if smaller:
+            value: object = declared.prompt_too_long if declared.compactions else {"compact_then_error": len(smaller)}
+            yield Sighting(value, smaller[0].seq, f"after the overflow of {first.id} came the smaller {smaller[0].id}")
+        elif not later and _long(first) and failed_as(run, view, "overflow", "model_error") is not None:
+            yield Sighting("error", run.end_seq, f"after the overflow of {first.id} run {run.id} made no smaller request and {name_out(run)}")
+
+
+def _refused(call: Call) -> bool:
+    return call.refused is not None or (call.reply is not None and call.reply.status >= 400)
+
+
+def _long(call: Call) -> bool:
+    return sum(message.role == "user" for message in call.request.messages) >= _SHRINKABLE_TURNS
+
+
+def model_error(view: View) -> Iterator[Sighting]:
+    """How a run went out on a failure of the model that nothing recovered. An ordinary finish is RUN-5's."""
+    for run in view.runs:
+        loop = [call for call in run.calls if call.role in ("regular", "retry")]
+        last = loop[-1] if loop else None
+        if last is None or run.summary or not over(run) or not last.failed or last.overflow or last.reply is None:
+            continue
+        out = failed_as(run, view, "model_error")
+        if out is not None:
+            yield Sighting(out, run.end_seq, f"the model failed in {last.id} (status {last.reply.status}) and run {run.id} {name_out(run)}")
+
+
+def length_stop(view: View) -> Iterator[Sighting]:
+    """What the first reply cut by length led to. One that passes for a whole answer is RUN-3b's."""
+    for run in view.runs:
+        if not over(run) or view.has("completion_gate"):
+            continue
+        for call in run.main:
+            reply = run.outcome_of(call).reply
+            if call.kind == "summary" or reply is None or not reply.complete or reply.stop != "length":
+                continue
+            if reply.calls or not (reply.text or "").strip():
+                break
+            value = _after_cut(run, call, view)
+            if value is not None:
+                yield Sighting(value, reply.seq, f"the reply to {call.id} was cut by length and {_what_came(run, call)}")
+            break
+
+
+def _next(run: Run, call: Call) -> Call | None:
+    return next((one for one in run.main if one.seq > run.outcome_of(call).seq), None)
+
+
+def _after_cut(run: Run, call: Call, view: View) -> str | None:
+    following = _next(run, call)
+    if following is not None:
+        return None if following.kind == "summary" else "continue"
+    if failed_as(run, view, "truncated") is not None and way_out(run) != "returned":
+        return "error"
+    claim = claimed(run, view)
+    if claim is None or claim.kind != "truncated":
+        return None
+    # Without events a result that says `truncated` is a flag and an error alike.
+    return "flag" if way_out(run) == "finished" or view.declared.length_stop == "continue" else view.declared.length_stop
+
+
+def _what_came(run: Run, call: Call) -> str:
+    following = _next(run, call)
+    return f"run {run.id} {name_out(run)}" if following is None else f"{following.id} went on"

@@ -1,0 +1,128 @@
+"""What a recording shows of the keys about tools, their arguments and their failures. See `observers` for the table."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from conformance.containment import carries, scalars
+from conformance.observing.sighting import Sighting, failed_as, name_out, over
+from conformance.round_limit import arguments_of, executed
+from conformance.view import Call, Execution, Run, View
+from fake_models.messages import ToolCall
+from fake_models.tools import Tool, argument_error
+
+
+def unknown_tool(view: View) -> Iterator[Sighting]:
+    """What a reply that calls nothing but unknown tools led to."""
+    for run, call in _calling(view):
+        known = {tool.name for tool in call.request.tools or ()} | set(view.scenario.tools)
+        if call.said and not any(one.name in known for one in call.said):
+            yield from _fate(run, view, call.end_seq, f"{call.id} was answered by a call of the unknown tool {call.said[0].name!r}")
+
+
+def bad_arguments(view: View) -> Iterator[Sighting]:
+    """What a reply whose calls all have no JSON object for arguments led to."""
+    for run, call in _calling(view):
+        known = all(one.name in view.scenario.tools for one in call.said)
+        cut = call.reply is not None and call.reply.stop == "length"
+        if call.said and known and not cut and all(arguments_of(one) is None for one in call.said):
+            yield from _fate(run, view, call.end_seq, f"{call.id} was answered by the arguments {call.said[0].arguments[:60]!r}")
+
+
+def tool_exception(view: View) -> Iterator[Sighting]:
+    """What a tool that raised led to, where the arguments were not what it raised about."""
+    if view.has("circuit_breaker"):
+        return
+    for run in view.runs:
+        for x in run.executions:
+            if x.error is not None and not x.error.get("rejected") and x.end_seq is not None:
+                yield from _fate(run, view, x.end_seq, f"{x.tool} raised in {x.id}")
+
+
+def _fate(run: Run, view: View, seq: int, what: str) -> Iterator[Sighting]:
+    """Fed back to the model, or the run's end; nothing where the limit or something else may have ended it."""
+    following = next((call for call in run.main if call.seq > seq), None)
+    if following is not None:
+        yield Sighting("observe", following.seq, f"{what} and {following.id} went on")
+        return
+    if not over(run) or (run.max_iters is not None and run.rounds >= run.max_iters):
+        return
+    out = failed_as(run, view, "tool_error")
+    if out is not None:
+        yield Sighting(out, run.end_seq, f"{what} and run {run.id} {name_out(run)}")
+
+
+def type_check(view: View) -> Iterator[Sighting]:
+    """Who refused an argument of the wrong type: the tool, which was run for it, or the loop, which went on without."""
+    for run, call, one, tool, given in _objects(view):
+        if set(tool.parameters.get("required", ())) - set(given) or _extras(tool, given):
+            continue
+        if argument_error(tool, given) is None:
+            continue
+        ran = _executions(run, call, one)
+        saw = f"{call.id} was answered by a call of {one.name} with arguments of the wrong type, {given!r}, and "
+        if ran and all(x.error is not None and x.error.get("rejected") for x in ran):
+            yield Sighting("tool", ran[0].seq, f"{saw}{ran[0].id} gave them to the tool")
+        elif not ran and _went_on(run, call):
+            yield Sighting("loop", call.end_seq, f"{saw}the tool was not run")
+
+
+def extra_args(view: View) -> Iterator[Sighting]:
+    """What became of arguments that the schema neither names nor allows expressly."""
+    for run, call, one, tool, given in _objects(view):
+        extras = _extras(tool, given)
+        base = {key: value for key, value in given.items() if key not in extras}
+        if not extras or argument_error(tool, base) is not None:
+            continue
+        ran = _executions(run, call, one)
+        saw = f"{call.id} was answered by a call of {one.name} with the unknown arguments {sorted(extras)!r}, and "
+        if len(ran) == 1 and ran[0].arguments == given:
+            yield Sighting("pass", ran[0].seq, f"{saw}{ran[0].id} passed them on")
+        elif len(ran) == 1 and ran[0].arguments == base:
+            yield Sighting("drop", ran[0].seq, f"{saw}{ran[0].id} ran without them")
+        elif not ran and _went_on(run, call):
+            yield Sighting("refuse", call.end_seq, f"{saw}the tool was not run")
+
+
+def tool_history(view: View) -> Iterator[Sighting]:
+    """How calls and results travel. A history that has neither has lost them, which is HIS-10's."""
+    for run in view.runs:
+        for call in run.main:
+            done = [x for x in run.executions if x.end_seq is not None and x.end_seq < call.seq and x.error is None]
+            if not done:
+                continue
+            messages = call.request.messages
+            if any(message.role == "tool" or message.tool_calls for message in messages):
+                yield Sighting("messages", call.seq, f"{call.id} carries tool messages")
+            elif any(True for _ in scalars(done[-1].value)) and not carries(
+                "\n".join(message.content or "" for message in messages), done[-1].value
+            ):
+                yield Sighting("text", call.seq, f"{call.id} carries the result of {done[-1].id} as text and no tool message")
+
+
+def _calling(view: View) -> Iterator[tuple[Run, Call]]:
+    for run in view.runs:
+        yield from ((run, run.outcome_of(call)) for call in run.main if call.kind != "summary")
+
+
+def _objects(view: View) -> Iterator[tuple[Run, Call, ToolCall, Tool, dict[str, Any]]]:
+    """Every call of a known tool whose arguments are an object, named once in its reply."""
+    for run, call in _calling(view):
+        names = [one.name for one in call.said]
+        for one in call.said:
+            tool, given = view.scenario.tools.get(one.name), arguments_of(one)
+            if tool is not None and given is not None and names.count(one.name) == 1:
+                yield run, call, one, tool, given
+
+
+def _extras(tool: Tool, given: dict[str, Any]) -> frozenset[str]:
+    schema = tool.parameters
+    open_ended = schema.get("additionalProperties", False) is not False or "patternProperties" in schema
+    return frozenset() if open_ended else frozenset(given) - set(schema.get("properties", {}))
+
+
+def _executions(run: Run, call: Call, one: ToolCall) -> Sequence[Execution]:
+    return [x for x in executed(run, call) if x.tool == one.name]
+
+
+def _went_on(run: Run, call: Call) -> bool:
+    return any(later.seq > call.end_seq for later in run.main)

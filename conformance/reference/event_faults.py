@@ -1,0 +1,155 @@
+"""Faults of what the user is shown: each takes what an honest run shows and spoils it. Says nothing about why."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from conformance.reference.events import MARKER
+from conformance.reference.run import Run, Shown
+
+Item = Any
+
+
+def spoiled(change: Callable[[dict[str, Any]], Iterable[Item]]) -> Callable[[Run], Shown]:
+    """A fault that looks at one event at a time; the outcome goes by untouched."""
+
+    def shown(_run: Run) -> Shown:
+        return lambda item: change(item) if isinstance(item, dict) else (item,)
+
+    return shown
+
+
+def without(*types: str) -> Callable[[Run], Shown]:
+    """Events of these types are never sent."""
+    return spoiled(lambda event: () if event["type"] in types else (event,))
+
+
+def with_field(kind: str, **fields: Any) -> Callable[[Run], Shown]:
+    """Events of this type carry these fields too, or instead."""
+    return spoiled(lambda event: ({**event, **fields},) if event["type"] == kind else (event,))
+
+
+def without_field(kind: str, field: str) -> Callable[[Run], Shown]:
+    """Events of this type lack a field."""
+    return spoiled(lambda event: ({k: v for k, v in event.items() if k != field or event["type"] != kind},))
+
+
+def twice(kind: str) -> Callable[[Run], Shown]:
+    """Events of this type are sent twice."""
+    return spoiled(lambda event: (event, event) if event["type"] == kind else (event,))
+
+
+def _reopened(event: dict[str, Any]) -> Iterable[Item]:
+    yield event
+    if event["type"] == "TEXT_MESSAGE_END":
+        yield {"type": "TEXT_MESSAGE_START", "messageId": event["messageId"], "role": "assistant"}
+        yield event
+
+
+def _renamed_result(event: dict[str, Any]) -> Iterable[Item]:
+    changed = {"toolCallId": f"{event['toolCallId']}-result"} if event["type"] == "TOOL_CALL_RESULT" else {}
+    return ({**event, **changed},)
+
+
+def _failure_as_success(event: dict[str, Any]) -> Iterable[Item]:
+    is_failure = event["type"] == "TOOL_CALL_RESULT" and event["content"].startswith("Error: ")
+    return ({**event, "content": "done"} if is_failure else event,)
+
+
+def _thinking_as_text(event: dict[str, Any]) -> Iterable[Item]:
+    if not event["type"].startswith("REASONING_MESSAGE_"):
+        return (event,)
+    role = {"role": "assistant"} if "role" in event else {}
+    return ({**event, "type": event["type"].replace("REASONING_MESSAGE_", "TEXT_MESSAGE_"), **role},)
+
+
+def _spanned(event: dict[str, Any]) -> Iterable[Item]:
+    if event["type"] == "REASONING_MESSAGE_START":
+        yield {"type": "REASONING_START", "messageId": f"{event['messageId']}-span"}
+    yield event
+    if event["type"] == "REASONING_MESSAGE_END":
+        yield {"type": "REASONING_END", "messageId": f"{event['messageId']}-span"}
+
+
+def _bare_marker(event: dict[str, Any]) -> Iterable[Item]:
+    return ({**event, "event": {"type": MARKER}} if event["type"] == "RAW" else event,)
+
+
+reopened = spoiled(_reopened)
+renamed_result = spoiled(_renamed_result)
+failure_as_success = spoiled(_failure_as_success)
+thinking_as_text = spoiled(_thinking_as_text)
+spanned = spoiled(_spanned)
+bare_marker = spoiled(_bare_marker)
+no_marker = without("RAW")
+
+
+def whole_text_again(_run: Run) -> Shown:
+    """The deltas of a message, and then all of it once more."""
+    said: list[str] = []
+
+    def show(item: Item) -> Iterable[Item]:
+        kind = item["type"] if isinstance(item, dict) else ""
+        if kind == "TEXT_MESSAGE_CONTENT":
+            said.append(item["delta"])
+        if kind == "TEXT_MESSAGE_END":
+            yield {"type": "TEXT_MESSAGE_CONTENT", "messageId": item["messageId"], "delta": "".join(said)}
+            said.clear()
+        yield item
+
+    return show
+
+
+def _held(first: str, until: Callable[[Item], bool], *, lost: Callable[[Item], bool], after: bool) -> Callable[[Run], Shown]:
+    """Events of the type `first` wait for one that `until` accepts: they go out before or after it, or are lost at it."""
+
+    def shown(_run: Run) -> Shown:
+        waiting: list[Item] = []
+
+        def show(item: Item) -> Iterable[Item]:
+            if isinstance(item, dict) and item["type"] == first:
+                waiting.append(item)
+                return
+            let_go = tuple(waiting) if until(item) else ()
+            if let_go:
+                waiting.clear()
+            if lost(item):
+                let_go = ()
+            yield from () if after else let_go
+            yield item
+            yield from let_go if after else ()
+
+        return show
+
+    return shown
+
+
+def _never(_item: Item) -> bool:
+    return False
+
+
+def _is(*types: str) -> Callable[[Item], bool]:
+    return lambda item: isinstance(item, dict) and item["type"] in types
+
+
+result_before_end = _held("TOOL_CALL_END", _is("TOOL_CALL_RESULT"), lost=_never, after=True)
+marker_late = _held("RAW", lambda _item: True, lost=_never, after=False)
+open_at_the_error = _held(
+    "TEXT_MESSAGE_END", lambda item: not _is("CUSTOM")(item), lost=_is("RUN_ERROR"), after=False
+)
+
+
+def no_usage_after_the_marker(_run: Run) -> Shown:
+    """What the summary cost is not told."""
+    marked: list[Item] = []
+
+    def show(item: Item) -> Iterable[Item]:
+        if _is("RAW")(item):
+            marked.append(item)
+        return () if marked and _is("CUSTOM")(item) else (item,)
+
+    return show
+
+
+def of_the_first_run(run: Run) -> Shown:
+    """Every event that names a run names the session instead."""
+    return spoiled(lambda event: ({**event, "runId": run.thread} if "runId" in event else event,))(run)

@@ -1,0 +1,70 @@
+"""What a model's failure means: too long a prompt, worth another attempt, or final. Pure; tries nothing again."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from conformance.reference.hearing import NoReply
+from fake_models.errors import ModelError, StreamBroken
+
+#: Statuses that tell a client to come back later.
+TRANSIENT = frozenset({408, 409, 429})
+#: A 429 that no waiting cures.
+QUOTA = "insufficient_quota"
+#: Only these statuses can mean an overflow; a rate limit (429) speaks of tokens too and is none.
+OVERFLOW_STATUSES = frozenset({400, 413})
+OVERFLOW_CODES = frozenset({"context_length_exceeded"})
+OVERFLOW_WORDING = re.compile(
+    r"maximum context length|context window|prompt is too long|input token count .*exceeds", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """
+    A model call that brought no reply.
+
+    `cause` names status and provider code, and nothing the provider quoted: its message may hold the key that was sent.
+    """
+
+    kind: Literal["overflow", "transient", "final"]
+    cause: str
+
+
+def failure(error: Exception) -> Failure:
+    """What the error of a model call means."""
+    match error:
+        case ModelError(status=status, body=body):
+            return Failure(_kind(status, body), _named(f"the model answered with status {status}", _code(body)))
+        case StreamBroken():
+            return Failure("transient", "the connection to the model broke before its reply was whole")
+        case NoReply(code=code):
+            return Failure("final", _named(str(error), code))
+    raise error
+
+
+def _kind(status: int, body: Any) -> Literal["overflow", "transient", "final"]:
+    if status in OVERFLOW_STATUSES and any(t in OVERFLOW_CODES or OVERFLOW_WORDING.search(t) for t in _texts(body)):
+        return "overflow"
+    transient = (status in TRANSIENT or status >= 500) and QUOTA not in _texts(body)
+    return "transient" if transient else "final"
+
+
+def _named(what: str, code: str | None) -> str:
+    return f"{what}, code {code}" if code else what
+
+
+def _code(body: Any) -> str | None:
+    error = body.get("error") if isinstance(body, Mapping) else None
+    fields = error if isinstance(error, Mapping) else {}
+    return next((fields[key] for key in ("code", "type") if isinstance(fields.get(key), str)), None)
+
+
+def _texts(body: Any) -> Iterator[str]:
+    """Codes and messages of an error body, which providers nest in `error`."""
+    if isinstance(body, str):
+        yield body
+    elif isinstance(body, Mapping):
+        yield from (body[key] for key in ("code", "type", "message") if isinstance(body.get(key), str))
+        yield from _texts(body.get("error"))

@@ -1,0 +1,1 @@
+"""Reports as text, one module per form. They decide nothing and write nowhere."""

@@ -1,0 +1,42 @@
+"""Rules as text: the list of them, and one with all that is known about it. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+from conformance.rule import Rule
+
+#: What the channels' letters stand for.
+CHANNELS: Mapping[str, str] = {
+    "M": "model requests",
+    "T": "tool executions",
+    "E": "events",
+    "R": "result",
+    "U": "usage",
+    "L": "log",
+}
+
+
+def listed(rules: Sequence[Rule]) -> str:
+    """One line per rule: id, level, clause."""
+    width = max((len(rule.id) for rule in rules), default=0)
+    return "".join(f"{rule.id:{width}}  {rule.level:6}  {rule.clause}\n" for rule in rules)
+
+
+def explained(rule: Rule, exercising: Sequence[str]) -> str:
+    """One rule; `exercising` are the ids of the scenarios that put it to the test."""
+    lines = [
+        f"{rule.id} {rule.level}",
+        "",
+        rule.clause,
+        "",
+        f"why: {rule.rationale}",
+        f"read from: {_channels(rule)}",
+        f"depends on the dialect: {', '.join(rule.keys) or 'no'}",
+        f"scenarios: {', '.join(exercising) or 'none says it exercises it'}",
+        *(f"seen: {link}" for link in rule.evidence),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _channels(rule: Rule) -> str:
+    letters = [letter for letter in rule.channels if letter in CHANNELS]
+    return ", ".join(f"{letter} ({CHANNELS[letter]})" for letter in letters)

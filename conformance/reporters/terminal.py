@@ -1,0 +1,175 @@
+"""The report for people: a table of verdicts, what broke and how to see it again, what is certified. Text in, text out."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from io import StringIO
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from conformance import __version__
+from conformance.judge import Verdict
+from conformance.printable import excerpt, printable
+from conformance.report import Report
+from conformance.reporters.broken import Broken, broken
+from conformance.reporters.claims import area_lines, dialect_claim
+from conformance.rule import Rule
+
+#: Columns where nobody says how wide the terminal is, so that a piped report is the same everywhere.
+WIDTH = 100
+#: How many findings of one rule in one scenario are shown; the rest are of the same kind.
+FINDINGS = 3
+
+STYLES: Mapping[Verdict, str] = {
+    Verdict.FAIL: "red",
+    Verdict.UNSTABLE: "magenta",
+    Verdict.COULD_NOT_RUN: "yellow",
+    Verdict.WARN: "yellow",
+    Verdict.PASS: "green",
+    Verdict.NOT_OBSERVED: "bright_black",
+    Verdict.NOT_APPLICABLE: "bright_black",
+}
+
+
+def terminal(
+    rep: Report,
+    rules: Mapping[str, Rule],
+    again: Callable[[str], str],
+    *,
+    missed: Sequence[str] = (),
+    width: int = WIDTH,
+    colour: bool = False,
+) -> str:
+    """
+    The whole report.
+
+    `again` gives the command that plays a scenario again. `missed` are rules that scenarios exercise and that were armed in
+    none. Everything the agent said is escaped; colour codes come only with `colour`.
+    """
+    out = StringIO()
+    console = Console(
+        file=out,
+        width=width,
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        no_color=not colour,
+        legacy_windows=False,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+    for block in _report(rep, rules, again, missed):
+        console.print(block)
+    # A table fills its last column with spaces that mean nothing and that diffs show.
+    return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
+
+
+def _report(
+    rep: Report, rules: Mapping[str, Rule], again: Callable[[str], str], missed: Sequence[str]
+) -> Iterator[RenderableType]:
+    yield _line(_agent(rep))
+    yield _line(f"judged under {dialect_claim(rep)}")
+    yield ""
+    yield _table(rep)
+    for scenario, things in broken(rep).items():
+        yield from _scenario(rep, scenario, things, rules, again)
+    yield from _warnings(rep)
+    yield from _areas(rep, rules)
+    yield from _missed(missed)
+    yield ""
+    yield _line(_totals(rep))
+
+
+def _agent(rep: Report) -> str:
+    name, version, language = (rep.agent.get(key) for key in ("name", "version", "language"))
+    return f"agent {printable(str(name))} {printable(str(version))} ({printable(str(language))}) · kit {__version__}"
+
+
+def _table(rep: Report) -> Table:
+    cells = list(dict.fromkeys(entry.cell for entry in rep.entries))
+    table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="bold")
+    table.add_column("scenario", overflow="fold")
+    for cell in cells:
+        table.add_column(cell, no_wrap=True)
+    verdicts = {(entry.scenario, entry.cell): entry.verdict for entry in rep.entries}
+    for scenario in dict.fromkeys(entry.scenario for entry in rep.entries):
+        words = [_word(verdicts[scenario, cell]) if (scenario, cell) in verdicts else Text("-") for cell in cells]
+        table.add_row(Text(printable(scenario)), *words)
+    return table
+
+
+def _word(verdict: Verdict) -> Text:
+    return Text(verdict.value, style=STYLES[verdict])
+
+
+def _scenario(
+    rep: Report, scenario: str, things: Sequence[Broken], rules: Mapping[str, Rule], again: Callable[[str], str]
+) -> Iterator[RenderableType]:
+    yield ""
+    verdicts = [entry.verdict for entry in rep.entries if entry.scenario == scenario]
+    yield Text.assemble(_word(min(verdicts, key=list(Verdict).index)), " ", (printable(scenario), "bold"))
+    for entry in rep.entries:
+        if entry.scenario == scenario and entry.error is not None:
+            yield _line(f"{entry.cell} could not run: {excerpt(entry.error)}", 2)
+    for thing in things:
+        yield from _broken(thing, rules.get(thing.result.rule))
+    yield _whole(f"again: {again(scenario)}", 2)
+
+
+def _broken(thing: Broken, rule: Rule | None) -> Iterator[RenderableType]:
+    result = thing.result
+    reason = f", {result.reason}" if result.reason else ""
+    yield _line(f"{result.rule} {result.level}{f': {rule.clause}' if rule else ''}", 2, "bold")
+    yield _line(f"in {', '.join(thing.cells)}{reason}", 4)
+    for finding in result.findings[:FINDINGS]:
+        follows = f" (follows from {finding.consequence_of})" if finding.consequence_of else ""
+        yield _line(f"{excerpt(finding.message)}{follows}", 4, STYLES[result.verdict])
+        yield _line(f"record {finding.seq}: {thing.line(finding) or 'nothing stands there'}", 6)
+        if finding.fits:
+            key, value = finding.fits
+            yield _line(f"what was seen fits the declaration {key}: {printable(str(value))}", 6)
+    if len(result.findings) > FINDINGS:
+        yield _line(f"and {len(result.findings) - FINDINGS} more like these", 4)
+    if rule:
+        yield _line(f"why: {rule.rationale}", 4)
+        if rule.evidence:
+            yield _whole(f"seen: {rule.evidence[0]}", 4)
+
+
+def _warnings(rep: Report) -> Iterator[RenderableType]:
+    found = [(scenario, thing) for scenario, things in broken(rep, Verdict.WARN).items() for thing in things]
+    if found:
+        yield ""
+        yield Text("warnings", style="bold")
+    for scenario, thing in found:
+        messages = "; ".join(excerpt(finding.message, 160) for finding in thing.result.findings[:FINDINGS])
+        yield _line(f"{thing.result.rule} in {printable(scenario)} ({', '.join(thing.cells)}): {messages}", 2)
+
+
+def _areas(rep: Report, rules: Mapping[str, Rule]) -> Iterator[RenderableType]:
+    yield ""
+    yield Text("areas", style="bold")
+    for certified, line in area_lines(rep, rules):
+        yield _line(line, 2, "green" if certified else "")
+
+
+def _missed(missed: Iterable[str]) -> Iterator[RenderableType]:
+    if missed:
+        yield ""
+        yield _line(f"exercised, but with nothing to judge in any scenario: {', '.join(missed)}", 0, "yellow")
+
+
+def _totals(rep: Report) -> str:
+    scenarios = len({entry.scenario for entry in rep.entries})
+    counted = ", ".join(f"{count} {verdict}" for verdict, count in rep.totals.items() if count)
+    return f"{scenarios} scenario{'' if scenarios == 1 else 's'}: {counted or 'nothing was played'}"
+
+
+def _line(text: str, indent: int = 0, style: str = "") -> RenderableType:
+    return Padding(Text(text, style=style, overflow="fold"), (0, 0, 0, indent))
+
+
+def _whole(text: str, indent: int) -> RenderableType:
+    """A line that is never broken: it is there to be copied."""
+    return Text(" " * indent + text, no_wrap=True, overflow="ignore")

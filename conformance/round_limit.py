@@ -1,0 +1,128 @@
+"""Whether a run came to its round limit, and what stood there when it did. Reads no ending as right or wrong."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from conformance.agui import text_messages
+from conformance.classes import is_empty
+from conformance.dialect import Dialect
+from conformance.outcome import answer, claimed
+from conformance.view import Call, Execution, Run, View
+from fake_models.messages import ToolCall
+from fake_models.tools import Hangs, argument_error
+
+#: Endings that a run at its limit may claim, rightly or not. Any other kind says that something else ended it.
+_LIMIT_CLAIMS = frozenset({"limit", "answered", "error"})
+
+
+def last_round(run: Run) -> Call | None:
+    """The call whose reply counts in round N, retries and attempts included; None where round N was never made."""
+    made = [call for call in run.calls if call.role in ("regular", "retry") and call.round == run.max_iters]
+    return made[-1] if made else None
+
+
+def asks(call: Call, dialect: Dialect) -> bool:
+    """Whether the call's whole reply asks for tools to be run, and nothing else ends the run there."""
+    reply = call.reply
+    if reply is None or not reply.complete or reply.stop in ("length", "filter"):
+        return False
+    return bool(reply.calls) and answer(call, dialect) is None
+
+
+def reached(run: Run, view: View) -> bool:
+    """Whether the budget was used up with the work unfinished: round N was made, and its reply asks for one more."""
+    if run.max_iters is None:
+        return False
+    if run.max_iters == 0:
+        claim = claimed(run, view)
+        return bool(run.summary) or (claim is not None and claim.kind == "limit")
+    last = last_round(run)
+    if last is None:
+        return False
+    spends = view.dialect.empty_response == "continue" or view.dialect.retry_budget == "counts"
+    return asks(last, view.dialect) or (spends and is_empty(last, view.dialect))
+
+
+def ended_there(run: Run, view: View) -> bool:
+    """
+    Whether the limit is what ended the run, so that its ending shows how the agent ends at the limit.
+
+    False wherever something else may have: a cancel, a hang, a call of the last round that is not sound or failed, another
+    kind of outcome.
+    """
+    claim = claimed(run, view)
+    if run.cancelled or run.how not in ("returned", "raised") or not reached(run, view):
+        return False
+    if claim is not None and claim.kind not in _LIMIT_CLAIMS:
+        return False
+    last = last_round(run)
+    if last is None or not last.said:
+        return True
+    return sound(last, view) and not any(one.error is not None for one in executed(run, last))
+
+
+def sound(call: Call, view: View) -> bool:
+    """Whether every call of the reply is one that has to run: known, its own id, arguments true to the schema, nothing to wait for."""
+    ids = [one.id for one in call.said]
+    return all(ids) and len(set(ids)) == len(ids) and all(_runs(one, view) for one in call.said)
+
+
+def _runs(one: ToolCall, view: View) -> bool:
+    tool = view.scenario.tools.get(one.name)
+    if tool is None or tool.approval or any(isinstance(outcome, Hangs) for outcome in tool.sequence):
+        return False
+    arguments = arguments_of(one)
+    return arguments is not None and argument_error(tool, arguments) is None
+
+
+def arguments_of(one: ToolCall) -> dict[str, Any] | None:
+    """A call's arguments as an object, blank text meaning none; None where the text is no JSON object."""
+    try:
+        value = json.loads(one.arguments.strip() or "{}")
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def executed(run: Run, call: Call) -> tuple[Execution, ...]:
+    """The executions that the calls of this reply led to, up to the next reply of the loop."""
+    if call.reply is None:
+        return ()
+    start = call.reply.seq
+    stop = next((one.reply.seq for one in run.main if one.reply is not None and one.reply.seq > start), None)
+    names = {one.name for one in call.said}
+    return tuple(x for x in run.executions if x.tool in names and x.seq > start and (stop is None or x.seq < stop))
+
+
+def closing(run: Run) -> Call | None:
+    """The first call of the loop after round N, whatever it looks like."""
+    last = last_round(run)
+    if last is None:
+        return run.main[0] if run.max_iters == 0 and run.main else None
+    return next((call for call in run.main if call.seq > last.seq), None)
+
+
+def offers_tools(run: Run) -> bool:
+    """Whether the agent offers tools at all, so that a request without them says something."""
+    return any(call.request.callable_tools for call in run.main)
+
+
+def words_after(run: Run, view: View, seq: int) -> str | None:
+    """What the user reads after that record: the result's text, else the last text message. None where there is none."""
+    if run.said is not None and run.said.text is not None and run.said.text.strip():
+        return run.said.text.strip()
+    shown = [one.text.strip() for one in text_messages(run.events) if one.role == "assistant" and one.seq > seq]
+    return next((text for text in reversed(shown) if text), None) if "E" in view.channels else None
+
+
+def numbers(value: Any) -> Iterator[float]:
+    """Every number in a JSON value, at any depth."""
+    if isinstance(value, dict):
+        for one in value.values():
+            yield from numbers(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from numbers(one)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield value

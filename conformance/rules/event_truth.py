@@ -1,0 +1,179 @@
+"""EVT-6: whether calls, results and thoughts in the events are those that the model and the tools saw. One check, no rule of its own."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
+
+from conformance.agui import ShownCall, ShownResult, text_messages, tool_results
+from conformance.agui import tool_calls as calls_shown
+from conformance.containment import carries
+from conformance.pairing import arguments
+from conformance.rule import OK, SHOULD, Finding, Right
+from conformance.tool_calls import Made, equal
+from conformance.tool_calls import tool_calls as calls_made
+from conformance.view import Execution, Run, View
+
+Judged = Iterator[Finding | Literal[Right.OK]]
+
+#: Results longer than this may be bounded on their way to the user, as they are on their way to the model.
+LARGE_CHARS = 4096
+#: Words by which a text says that something went wrong. The tool's own words count as well.
+_FAILED = re.compile(
+    r"error|fail|exception|\brais|traceback|unable|cannot|can't|could not|couldn't|refus|den(?:y|ied)|reject|invalid"
+    r"|time[ds]? ?out|abort|cancel|crash|wrong|失败|错误|异常|超时|拒绝",
+    re.IGNORECASE,
+)
+
+
+def events_tell_the_truth(view: View) -> Judged:
+    """Judge each run's calls, results and thoughts; agents may renumber ids, so calls are matched by what they say as well."""
+    everything = calls_made(view).made
+    for run in view.runs:
+        if not run.events:
+            continue
+        made = [one for one in everything if one.run.id == run.id]
+        shown = [call for call in calls_shown(run.events) if call.end_seq is not None]
+        pairs = _paired(shown, made)
+        yield from _calls(run, shown, pairs, made)
+        yield from _results(run, {call.id: its for call, its in zip(shown, pairs, strict=True) if its}, made)
+        yield from _thoughts(run)
+
+
+def _tells(shown: ShownCall, made: Made) -> bool:
+    """Whether the arguments are the model's, or those the tool got (defaults added, unknown ones dropped)."""
+    if shown.name != made.call.name:
+        return False
+    if not made.whole:
+        # What arrived of a broken reply was all there was to show.
+        return made.call.arguments.startswith(shown.arguments)
+    said = arguments(shown.arguments)
+    if not isinstance(made.arguments, dict):
+        # Text that is no object may be shown as it is, or as what the agent keeps in its place.
+        return said == {} or not carries(shown.arguments, made.call.arguments)
+    return any(equal(said, one) for one in (made.arguments, *(ran.arguments for ran in made.executions)))
+
+
+#: What makes a shown call one that the model made, surest first: its words and id, its words, its id and name, its name.
+_FITS: Sequence[Callable[[ShownCall, Made], bool]] = (
+    lambda shown, made: shown.id == made.call.id and _tells(shown, made),
+    _tells,
+    lambda shown, made: shown.id == made.call.id and shown.name == made.call.name,
+    lambda shown, made: shown.name == made.call.name,
+)
+
+
+def _paired(shown: Sequence[ShownCall], made: Sequence[Made]) -> list[Made | None]:
+    """For each shown call the model's; each of them is taken once, those of whole replies first."""
+    left = sorted(made, key=lambda one: not one.whole)
+    pairs: list[Made | None] = [None] * len(shown)
+    for fit in _FITS:
+        for index, call in enumerate(shown):
+            found = next((one for one in left if pairs[index] is None and fit(call, one)), None)
+            if found is not None:
+                pairs[index] = found
+                left = [one for one in left if one.key != found.key]
+    return pairs
+
+
+def _calls(run: Run, shown: Sequence[ShownCall], pairs: Sequence[Made | None], made: Sequence[Made]) -> Judged:
+    for call, its in zip(shown, pairs, strict=True):
+        if its is None:
+            said = ", ".join(f"{one.call.name} {one.call.arguments}" for one in made) or "none"
+            yield Finding(
+                f"run {run.id}: events show call {call.id!r} {call.name} {call.arguments}; the model made: {said}",
+                call.seq,
+            )
+        elif not _tells(call, its):
+            yield Finding(
+                f"run {run.id}: events show call {call.id!r} of {call.name} with {call.arguments or 'no arguments'}; in {its} the model "
+                f"said {its.call.arguments or 'none'}",
+                call.seq,
+                related=(its.seq,),
+            )
+        else:
+            yield OK
+    found = {its.key for its in pairs if its is not None}
+    for one in made:
+        # What never ran, and the answer in a call's clothes, an agent may keep to itself.
+        if one.ran and one.whole and one.key not in found and one.flaw != "answer":
+            yield Finding(f"run {run.id}: {one} ran as {one.ran[0].id}, but no event shows it", one.ran[0].seq)
+    places = {one.key: place for place, one in enumerate(made)}
+    order = [places[its.key] for its in pairs if its is not None]
+    if order != sorted(order):
+        came = ", ".join(call.id for call in shown)
+        yield Finding(
+            f"run {run.id}: calls are shown as {came}, which is not the order the model made them in",
+            shown[0].seq,
+            level=SHOULD,
+        )
+
+
+def _results(run: Run, by_id: Mapping[str, Made], made: Sequence[Made]) -> Judged:
+    told: set[str] = set()
+    for result in tool_results(run.events):
+        its = by_id.get(result.call_id)
+        # A run that resumes another shows results of calls that the other one showed.
+        ran = its.executions if its is not None else [x for x in run.executions if x.call_id == result.call_id]
+        ended = [one for one in ran if one.end_seq is not None]
+        if not ended:
+            continue
+        told.update(one.id for one in ended)
+        # A tool that was run again may be shown by any of its results.
+        wrong = [_wrong(result, one) for one in ended]
+        if all(wrong):
+            yield Finding(
+                f"run {run.id}: the result shown for call {result.call_id!r} ({ended[-1].tool}, {ended[-1].id}) {wrong[-1]}",
+                result.seq,
+                related=(ended[-1].seq,),
+            )
+        elif all(result.seq < (one.end_seq or 0) for one in ended):
+            yield Finding(
+                f"run {run.id}: the result of {ended[0].tool} ({ended[0].id}) is shown before the tool gave it",
+                result.seq,
+                level=SHOULD,
+            )
+        else:
+            yield OK
+    # A run that broke off owes no result: its terminal says what happened.
+    if run.terminal is None or run.terminal.type != "RUN_FINISHED" or run.cancelled:
+        return
+    for one in made:
+        ended = [ran for ran in one.ran if ran.end_seq is not None]
+        if ended and one.flaw != "answer" and not told & {ran.id for ran in ended}:
+            yield Finding(f"run {run.id}: {one} ran as {ended[0].id}, but no event shows its result", ended[0].seq)
+
+
+def _wrong(result: ShownResult, ran: Execution) -> str | None:
+    if ran.error is not None:
+        said = json.dumps(result.event.data, ensure_ascii=False)
+        own = [word for word in (ran.error.get("type"), ran.error.get("message")) if word]
+        if _FAILED.search(result.content) or any(word in said for word in own):
+            return None
+        return f"is {result.content[:80]!r}; the tool failed with {ran.error.get('type')}: {ran.error.get('message')!r}"
+    if len(json.dumps(ran.value, ensure_ascii=False)) > LARGE_CHARS:
+        return None if result.content else "is empty; the tool returned a large value"
+    lacking = carries(result.content, ran.value)
+    if lacking:
+        return f"is {result.content[:80]!r}; the tool returned {lacking[0]!r}, which is not in it"
+    return None
+
+
+def _thoughts(run: Run) -> Judged:
+    replies = [call.reply for call in run.main if call.reply is not None]
+    said = [reply.text for reply in replies if reply.text]
+    messages = [message for message in text_messages(run.events) if message.role == "assistant"]
+    shown = "".join(message.text for message in messages)
+    for reply in replies:
+        thought = (reply.thinking or "").strip()
+        if not thought or any(thought in text for text in said):
+            continue
+        if thought in shown:
+            at = next((message.seq for message in messages if thought in message.text), messages[0].seq)
+            yield Finding(
+                f"run {run.id}: the model's thinking {thought[:60]!r} is shown as text; as reasoning, or not at all, was expected",
+                at,
+                related=(reply.seq,),
+            )
+        else:
+            yield OK

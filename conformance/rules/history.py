@@ -1,0 +1,386 @@
+"""HIS: the history an agent sends to the model holds the conversation as it was, in the shape its wire asks for."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from conformance.containment import carries
+from conformance.pairing import Paired, Pairs, pair
+from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
+from conformance.tool_calls import Calls, Made, as_text, next_main, said_in, tool_calls
+from conformance.view import Call, Execution, Run, View
+from fake_models.tools import Large
+
+Judged = Iterator[Finding | Literal[Right.OK]]
+
+#: Bytes of JSON above which a result may be cut before it enters the history (ACT-12). Agents that cut do so at several
+#: thousand characters; no scenario that is not about large results comes near.
+LARGE_BYTES = 4096
+#: Bytes a token stands for where a model's window is counted in tokens.
+BYTES_PER_TOKEN = 4
+
+
+def _needs_messages(view: View) -> str | None:
+    return "dialect" if view.dialect.tool_history == "text" else None
+
+
+def _requests(view: View) -> Iterator[tuple[Run, Call, Pairs]]:
+    """Every request once: an attempt repeats a body that was judged already."""
+    for run in view.runs:
+        for call in run.calls:
+            if call.kind != "attempt":
+                yield run, call, pair(call.request.messages)
+
+
+def _named(one: Paired) -> str:
+    return f"call {one.call.id!r} ({one.call.name}) of messages[{one.index}]"
+
+
+def _his_1(view: View) -> Judged:
+    told: set[tuple[str, str | None, str, int]] = set()
+    for run, call, pairs in _requests(view):
+        for one in pairs.calls:
+            problem = _results(one)
+            # A broken history is sent again with every request that follows: it is told of once.
+            mark = (run.session, one.call.id, one.call.name, one.index)
+            if problem is None:
+                yield OK
+            elif mark not in told:
+                told.add(mark)
+                yield Finding(f"{call.id}: {_named(one)} {problem}", call.seq)
+
+
+def _results(one: Paired) -> str | None:
+    where = ", ".join(f"messages[{result.index}]" for result in (*one.results, *one.late))
+    match len(one.results), len(one.late):
+        case 1, 0:
+            return None
+        case 0, 0:
+            return (
+                "has no result, expected exactly one tool message directly behind it; "
+                "answer calls that did not run with an error result"
+            )
+        case 0, 1:
+            return f"has its result at {where}, expected it directly behind the call, before any other message"
+        case count, late:
+            return f"has {count + late} results ({where}), expected exactly one"
+
+
+def _his_2(view: View) -> Judged:
+    told: set[tuple[str, str | None, int]] = set()
+    for run, call, pairs in _requests(view):
+        if any(message.role == "tool" for message in call.request.messages) and not pairs.orphans:
+            yield OK
+        for orphan in pairs.orphans:
+            mark = (run.session, orphan.result.message.tool_call_id, orphan.result.index)
+            if mark not in told:
+                told.add(mark)
+                yield Finding(
+                    f"{call.id}: messages[{orphan.result.index}] is a result for call id "
+                    f"{orphan.result.message.tool_call_id!r}, but no call before it has that id; "
+                    "drop a result together with its call",
+                    call.seq,
+                )
+
+
+def _id_breaches(pairs: Pairs) -> Iterator[str]:
+    count = Counter(one.call.id for one in pairs.calls)
+    for one in pairs.calls:
+        if not one.call.id:
+            yield f"{_named(one)} has no id, expected a non-empty one that its result repeats"
+        elif count[one.call.id] > 1:
+            yield f"{_named(one)}: {count[one.call.id]} calls of the request have this id, expected one"
+    open_rows = {one.index for one in pairs.calls if not one.results and not one.late}
+    for orphan in pairs.orphans:
+        if orphan.behind in open_rows:
+            wanted = [one.call.id for one in pairs.calls if one.index == orphan.behind]
+            yield (
+                f"the result at messages[{orphan.result.index}] says id {orphan.result.message.tool_call_id!r}, "
+                f"expected one of the calls before it: {wanted!r}"
+            )
+
+
+def _ids(view: View, *, sound: bool) -> Judged:
+    calls = tool_calls(view)
+    told: set[tuple[str, str]] = set()
+    for run, call, pairs in _requests(view):
+        said = calls.said_before(call, run.session)
+        if all(made.sound for made in said) is not sound:
+            continue
+        breaches = [breach for breach in _id_breaches(pairs) if (run.session, breach) not in told]
+        if not sound and view.dialect.bad_ids == "repair" and call.kind in ("regular", "retry", "summary"):
+            breaches += _lost(said, calls.carried(call, run.session), call, run)
+        told |= {(run.session, breach) for breach in breaches}
+        for breach in breaches:
+            yield Finding(f"{call.id}: {breach}", call.seq)
+        if pairs.calls and not any(_id_breaches(pairs)) and not breaches:
+            yield OK
+
+
+def _lost(said: tuple[Made, ...], carried: Mapping[tuple[str, int], Paired], call: Call, run: Run) -> list[str]:
+    """The calls with unusable ids that are not in the request right behind them."""
+    fresh = [m for m in said if not m.sound and m.run is run and next_main(run, m.by.end_seq) is call]
+    return [
+        f"{made} came with an id that is missing, empty or used before, and is not in the request, "
+        "expected it under an id of its own"
+        for made in fresh
+        if made.key not in carried
+    ]
+
+
+def _his_3(view: View) -> Judged:
+    yield from _ids(view, sound=True)
+
+
+def _his_3b(view: View) -> Judged:
+    yield from _ids(view, sound=False)
+
+
+def _his_4(view: View) -> Judged:
+    calls = tool_calls(view)
+    for made in calls.made:
+        # Unknown tools and bad arguments are answered by ACT-3 to ACT-5, calls that ran by HIS-10.
+        if not made.whole or made.flaw not in (None, "extra"):
+            continue
+        found = _first_carrying(made, calls, view)
+        if found is None or any(one.seq < found[0].seq for one in made.executions):
+            continue
+        call, carried = found
+        if not (carried.results or carried.late):
+            yield Finding(
+                f"{call.id}: {made} never ran and has no result, expected an error result that says so",
+                call.seq,
+                related=(made.seq,),
+            )
+        elif not carried.content.strip():
+            yield Finding(
+                f"{call.id}: {made} never ran and its result is blank, expected an error result that says so: "
+                "to the model a blank result is a tool that ran and returned nothing",
+                call.seq,
+                related=(made.seq,),
+            )
+        else:
+            yield OK
+
+
+def _first_carrying(made: Made, calls: Calls, view: View) -> tuple[Call, Paired] | None:
+    """The first request of the session's conversation after the call was said, if it carries the call."""
+    after = [
+        call for run in view.runs if run.session == made.run.session for call in run.main if call.seq > made.by.end_seq
+    ]
+    if not after:
+        return None
+    first = min(after, key=lambda call: call.seq)
+    carried = calls.carried(first, made.run.session).get(made.key)
+    return None if carried is None else (first, carried)
+
+
+def _his_7(view: View) -> Judged:
+    for run in view.runs:
+        text = (run.user or "").strip()
+        if not text:
+            continue
+        for call in run.main:
+            holders = [m for m in call.request.messages if m.role == "user" and text in (m.content or "")]
+            if len(holders) == 1 or (holders and (_answered(run, call.seq) or _shrunk(run, call.seq))):
+                yield OK
+            elif holders:
+                yield Finding(
+                    f"{call.id}: {len(holders)} user messages hold the user's text {as_text(text)}, expected one "
+                    "before the run's first reply",
+                    call.seq,
+                )
+            elif not _shrunk(run, call.seq):
+                yield Finding(
+                    f"{call.id}: no user message holds the user's text {as_text(text)}, expected it in every request of {run.id}",
+                    call.seq,
+                )
+
+
+def _answered(run: Run, seq: int) -> bool:
+    """Whether a reply of this run had come before a record."""
+    return any(one.reply is not None and one.reply.complete and one.reply.seq < seq for one in run.main)
+
+
+def _shrunk(run: Run, seq: int) -> bool:
+    """Whether the run had reason to shorten its history before a record: a compaction, or a prompt that was too long."""
+    return any(one.seq < seq and (one.kind == "compaction" or one.overflow) for one in run.calls)
+
+
+def _his_10(view: View) -> Judged:
+    calls = tool_calls(view)
+    for made in calls.made:
+        done = [one for one in made.ran if one.end_seq is not None and one.error is None]
+        if done:
+            yield from _reaches(made, done[-1], calls, view)
+
+
+def _reaches(made: Made, execution: Execution, calls: Calls, view: View) -> Judged:
+    call, owed = _owed(made, execution, view)
+    if call is None or _is_large(made, execution.value, view):
+        return
+    carried = calls.carried(call, made.run.session).get(made.key)
+    as_messages = view.dialect.tool_history == "messages"
+    if as_messages and carried is None:
+        if owed and not _compacted(call, execution, view):
+            yield Finding(
+                f"{call.id}: {made} ran as {execution.id} and returned {as_text(execution.value)}, "
+                "but the request holds no such call, expected the call with its result",
+                call.seq,
+                related=(execution.seq,),
+            )
+        return
+    text = carried.content if as_messages and carried else said_in(call)
+    missing = carries(text, execution.value)
+    if not missing:
+        yield OK
+    elif (as_messages or owed) and not _compacted(call, execution, view):
+        where = "its result there" if as_messages else "the request"
+        yield Finding(
+            f"{call.id}: {made} returned {as_text(execution.value)} ({execution.id}), but {where} lacks "
+            f"{', '.join(map(as_text, missing))}; it says {as_text(text)}",
+            call.seq,
+            related=(execution.seq,),
+        )
+
+
+def _owed(made: Made, execution: Execution, view: View) -> tuple[Call | None, bool]:
+    """
+    The next regular request after an execution, and whether it owes the result even where it left out the call.
+
+    A summary in between has taken the result over (SUM-5). A later run owes it where the session is kept and the run before
+    came to an ordinary end: an agent may take back a turn that failed.
+    """
+    run = next(one for one in view.runs if one.id == execution.run)
+    end = execution.end_seq or execution.seq
+    follows = next_main(run, end)
+    if follows is not None:
+        return (None, False) if follows.kind == "summary" else (follows, True)
+    later = [one for one in view.runs if one.session == made.run.session and one.seq > run.seq and one.main]
+    if not later:
+        return None, False
+    failed = run.raised is not None or run.cancelled or (run.terminal is not None and run.terminal.type == "RUN_ERROR")
+    kept = view.has("sessions") and run.how == "returned" and not failed
+    return next_main(later[0], end), kept
+
+
+def _compacted(call: Call, execution: Execution, view: View) -> bool:
+    """Whether the history was made smaller between an execution and a request."""
+    between = [one for run in view.runs for one in run.calls if execution.seq < one.seq < call.seq]
+    return any(one.kind == "compaction" or one.overflow for one in between)
+
+
+def _is_large(made: Made, value: Any, view: View) -> bool:
+    window = view.scenario.model.context_window
+    bound = LARGE_BYTES if window is None else min(LARGE_BYTES, window * BYTES_PER_TOKEN // 2)
+    made_large = made.tool is not None and any(isinstance(one, Large) for one in made.tool.sequence)
+    return made_large or len(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")) > bound
+
+
+_ISSUES = "https://github.com"
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="HIS-1",
+        level=MUST,
+        clause="In every request each tool call of the assistant has exactly one result, directly behind it.",
+        rationale="Providers refuse a history with an open or twice answered call, so the run dies, and with it every later "
+        "run of the session.",
+        evidence=(
+            f"{_ISSUES}/agentscope-ai/agentscope-java/pull/1261",
+            f"{_ISSUES}/anthropics/claude-code/issues/3003",
+            f"{_ISSUES}/langchain-ai/langgraph/issues/5831",
+            f"{_ISSUES}/strands-agents/harness-sdk/issues/1435",
+        ),
+        channels="M",
+        keys=("tool_history",),
+        applies=_needs_messages,
+        check=_his_1,
+    ),
+    Rule(
+        id="HIS-2",
+        level=MUST,
+        clause="No request holds a tool result whose call is not in it.",
+        rationale="A result without its call is refused by providers, and a model cannot tell what it answers.",
+        evidence=(
+            f"{_ISSUES}/can1357/oh-my-pi/issues/472",
+            f"{_ISSUES}/strands-agents/harness-sdk/issues/1435",
+        ),
+        channels="M",
+        applies=_needs_messages,
+        check=_his_2,
+    ),
+    Rule(
+        id="HIS-3",
+        level=MUST,
+        clause="A call and its result carry the same non-empty id, which no other call of the request has. An agent may "
+        "number calls anew.",
+        rationale="The id is all that ties a result to its call: a wrong one gives the model another call's result.",
+        evidence=(
+            f"{_ISSUES}/microsoft/agent-framework/issues/6788",
+            f"{_ISSUES}/open-webui/open-webui/issues/28305",
+        ),
+        channels="M",
+        applies=_needs_messages,
+        check=_his_3,
+    ),
+    Rule(
+        id="HIS-3b",
+        level=SHOULD,
+        clause="Ids in the history are sound also where the model's own were missing, empty or repeated.",
+        rationale="Local model servers leave ids out or repeat them, and an agent that keys calls by id then loses work.",
+        evidence=(
+            f"{_ISSUES}/huggingface/smolagents/pull/2768",
+            f"{_ISSUES}/NousResearch/hermes-agent/issues/70724",
+            f"{_ISSUES}/SWE-agent/mini-swe-agent/issues/872",
+        ),
+        channels="M",
+        keys=("bad_ids",),
+        applies=_needs_messages,
+        check=_his_3b,
+    ),
+    Rule(
+        id="HIS-4",
+        level=MUST,
+        clause="A call that will never run, because of a limit, an interrupt, a denial or a guard, has an error result in the "
+        "next request of its session.",
+        rationale="Otherwise the call stays open in the history, or the model takes silence for success.",
+        evidence=(
+            f"{_ISSUES}/agentscope-ai/agentscope-java/pull/1261",
+            f"{_ISSUES}/agentscope-ai/agentscope-java/issues/2409",
+            f"{_ISSUES}/anomalyco/opencode/issues/21326",
+            f"{_ISSUES}/devoxx/DevoxxGenieIDEAPlugin/pull/1194",
+        ),
+        channels="M",
+        applies=_needs_messages,
+        check=_his_4,
+    ),
+    Rule(
+        id="HIS-7",
+        level=MUST,
+        clause="Until the first reply of its run the user's text stands in exactly one user message, and it stays in every "
+        "later request of the run, except at a compaction.",
+        rationale="A user's turn that is lost is never answered, and one that is sent twice is answered twice.",
+        evidence=(
+            f"{_ISSUES}/CopilotKit/CopilotKit/issues/3884",
+            f"{_ISSUES}/strands-agents/harness-sdk/issues/702",
+        ),
+        channels="M",
+        check=_his_7,
+    ),
+    Rule(
+        id="HIS-10",
+        level=MUST,
+        clause="What a tool returned reaches the next regular request: every value of it stands in the result of its call.",
+        rationale="A model that never sees a result asks for it again or makes it up.",
+        evidence=(
+            f"{_ISSUES}/CopilotKit/CopilotKit/issues/3884",
+            f"{_ISSUES}/huggingface/smolagents/issues/2457",
+            f"{_ISSUES}/NousResearch/hermes-agent/issues/79278",
+        ),
+        channels="M,T",
+        keys=("tool_history",),
+        check=_his_10,
+    ),
+)

@@ -1,0 +1,457 @@
+"""RUN: how a run ends, and that what it says of its end is true. Judges the ending only; the stream's form is EVT's."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from conformance.agui import value
+from conformance.classes import transient
+from conformance.outcome import actual, answer, claimed, last_call, markers
+from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
+from conformance.rules.run_errors import errors_mean_failures
+from conformance.rules.run_secrets import no_secret_shows
+from conformance.rules.run_text import the_text_is_the_models
+from conformance.view import Call, Event, Run, View
+
+Judged = Iterator[Finding | Literal[Right.OK]]
+
+_ISSUES = "https://github.com/"
+_TERMINAL = ("RUN_FINISHED", "RUN_ERROR")
+#: Outcomes that only the agent knows of: no model call shows them.
+_UNSEEN = frozenset({"guard", "gate", "unverified", "waiting", "refused", "interrupted", "tool_error"})
+
+
+def one_terminal_and_last(view: View) -> Judged:
+    """RUN-1."""
+    for run in view.runs:
+        faults = [
+            *_part(run.id, run.events, run.end_seq, run.how),
+            *(fault for part in _parts(run.strays) for fault in _part(run.id, part, part[-1].seq, run.how)),
+            *(
+                Finding(f"run {run.id}: RUN_STARTED comes a second time with this run's id {run.id!r}", event.seq)
+                for event in run.strays
+                if event.type == "RUN_STARTED" and value(event, "runId") == run.given.get("runId", run.id)
+            ),
+        ]
+        yield from faults
+        if not faults:
+            yield OK
+
+
+def _parts(events: Sequence[Event]) -> list[list[Event]]:
+    parts: list[list[Event]] = []
+    for event in events:
+        if event.type == "RUN_STARTED" or not parts:
+            parts.append([])
+        parts[-1].append(event)
+    return parts
+
+
+def _part(run: str, events: Sequence[Event], end_seq: int, how: str) -> Iterator[Finding]:
+    """One run's part of a stream: RUN_STARTED, then what happened, then its only terminal. RUN_ERROR alone will do."""
+    if not events:
+        yield Finding(
+            f"run {run}: no event came (the run {_HOW.get(how, how)}); RUN_STARTED and a terminal were expected",
+            end_seq,
+        )
+        return
+    ends = [event for event in events if event.type in _TERMINAL]
+    if events[0].type != "RUN_STARTED" and not (len(events) == 1 and events[0].type == "RUN_ERROR"):
+        yield Finding(f"run {run}: the first event is {events[0].type}, expected RUN_STARTED", events[0].seq)
+    if not ends:
+        yield Finding(
+            f"run {run}: no terminal event (the run {_HOW.get(how, how)}, its last event is {events[-1].type}); RUN_FINISHED or "
+            "RUN_ERROR was expected",
+            events[-1].seq,
+        )
+    elif len(ends) > 1:
+        came = ", ".join(event.type for event in ends)
+        yield Finding(
+            f"run {run}: {len(ends)} terminal events ({came}), expected one", ends[1].seq, related=(ends[0].seq,)
+        )
+    elif events[-1] is not ends[0]:
+        late = events[events.index(ends[0]) + 1]
+        yield Finding(f"run {run}: {late.type} comes after {ends[0].type}, which must be the last event", late.seq)
+
+
+_HOW = {
+    "returned": "returned",
+    "raised": "raised",
+    "died": "died",
+    "hung": "hung",
+    "cap": "was ended at the cap on requests",
+    "cancelled": "was cancelled",
+}
+
+
+def the_run_ends(view: View) -> Judged:
+    """RUN-2."""
+    for run in view.runs:
+        unlimited = not run.limited and run.max_iters is None
+        refused = [call for call in run.calls if call.refused is not None and call.refused.get("by") == "cap"]
+        allowed = None if run.limited or run.max_iters is None else run.max_iters + 5
+        if run.how == "hung" and _still_retrying(run):
+            continue
+        if run.how in ("hung", "died"):
+            last = f"; the last thing seen: {run.end['last_seen']}" if run.end.get("last_seen") else ""
+            yield Finding(
+                f"run {run.id} {run.how}{last}; an end within {view.scenario.deadline_s} s of silence was expected",
+                run.end_seq,
+            )
+        elif run.how == "cap" or refused:
+            # Under `unlimited` the agent said that it has no bound of its own, which LIM-8 warns of.
+            if not unlimited:
+                seq = refused[0].seq if refused else run.end_seq
+                yield Finding(f"run {run.id} sent more than {view.scenario.cap} requests and had to be stopped", seq)
+        elif allowed is not None and len(run.main) > allowed:
+            yield Finding(
+                f"run {run.id} made {len(run.main)} model calls with no limit from the caller; by the declared default of "
+                f"{run.max_iters} rounds at most {allowed} were expected",
+                run.main[allowed].seq,
+            )
+        else:
+            yield OK
+
+
+def _still_retrying(run: Run) -> bool:
+    """Whether the silence at the end is a pause between attempts: the last request failed for now, and more were on their way."""
+    last = run.calls[-1] if run.calls else None
+    if last is None or last.reply is None or last.done_seq is None or not transient(last):
+        return False
+    error = (last.reply.fault or {}).get("error") or {}
+    since = [x.seq for x in run.executions] + [event.seq for event in run.events]
+    return (last.kind in ("attempt", "retry") or bool(error.get("retry_after_s"))) and not any(
+        seq > last.end_seq for seq in since
+    )
+
+
+def the_outcome_is_true(view: View) -> Judged:
+    """RUN-3, one recording."""
+    for run in view.runs:
+        claim = claimed(run, view)
+        if claim is None or _undecided(run, view, claim.kind):
+            continue
+        really = actual(run, view)
+        if run.cancelled:
+            # Cancelling is a race that the agent may lose: an answer that was whole by then is one.
+            really = "answered" if claim.kind == "answered" and _answered(run, view) else "interrupted"
+        at = last_call(run)
+        if (claim.kind == "answered") != (really == "answered"):
+            yield Finding(
+                f"run {run.id} says {claim.kind!r}, but {_shown(really, at)}",
+                claim.seq,
+                related=(at.seq,) if at else (),
+            )
+        elif (
+            really not in (None, claim.kind)
+            and claim.kind not in _UNSEEN
+            and _names_another(claim.kind, claim.by, really, run)
+        ):
+            yield Finding(f"run {run.id} says {claim.kind!r}, but {_shown(really, at)}", claim.seq, level=SHOULD)
+        else:
+            yield OK
+
+
+def _undecided(run: Run, view: View, kind: str) -> bool:
+    """What other clauses judge, and what the model's replies leave open."""
+    really, last = actual(run, view), last_call(run)
+    if really in ("truncated", "filtered") or (really == "empty" and view.dialect.empty_response == "finish"):
+        return True
+    if really == "answered" and kind in ("gate", "unverified") and view.has("completion_gate"):
+        return True
+    if really == "answered" and kind == "guard" and view.has("guards"):
+        return True
+    reply = last.reply if last is not None else None
+    if really is not None or reply is None or not reply.complete:
+        return False
+    answer_tool = view.dialect.answer_by.removeprefix("tool:").rpartition(".")[0]
+    # An answer call beside others is ANS-1's; a text that stops for calls it does not make is REC-11's.
+    return any(call.name == answer_tool for call in reply.calls) or (not reply.calls and reply.stop == "tool_calls")
+
+
+def _answered(run: Run, view: View) -> bool:
+    last = last_call(run)
+    return last is not None and answer(last, view.dialect) is not None
+
+
+def _names_another(kind: str, by: str, really: str | None, run: Run) -> bool:
+    if by == "raised" or (kind == "error" and by == "E"):
+        return False
+    spent = run.max_iters is not None and run.rounds >= run.max_iters
+    return not (kind == "limit" and really == "empty" and spent)
+
+
+def _shown(really: str | None, at: Call | None) -> str:
+    where = f" (see {at.id})" if at is not None else ""
+    if really is None:
+        return f"the model gave no final answer{where}" if at is not None else "no model call was made"
+    return f"the model calls show {really!r}{where}"
+
+
+def no_other_cause_looks_like_an_answer(views: Sequence[View]) -> Iterator[tuple[int, Finding | Literal[Right.OK]]]:
+    """RUN-3, all recordings of an agent: what a program can read of an answer is read of nothing else."""
+    ended = [
+        (index, view, run, actual(run, view))
+        for index, view in enumerate(views)
+        for run in view.runs
+        if run.how in ("returned", "raised") and not (run.cancelled and _answered(run, view))
+    ]
+    answers = {_signature(run, view): (view, run) for _, view, run, really in ended if really == "answered"}
+    for index, view, run, really in ended:
+        if really in (None, "answered") or not answers or _undecided(run, view, "") or claimed(run, view) is None:
+            continue
+        alike = answers.get(_signature(run, view))
+        if alike is None:
+            yield index, OK
+        else:
+            yield (
+                index,
+                Finding(
+                    f"run {run.id} ended by {really!r} with nothing that tells it from the answer of run {alike[1].id} in "
+                    f"{alike[0].scenario.id!r}; a terminal, status, code, marker or class of its own was expected",
+                    run.end_seq,
+                ),
+            )
+
+
+def _signature(run: Run, view: View) -> tuple[Any, ...]:
+    """All that a program can read of an ending, free text aside."""
+    end = run.terminal.data if run.terminal is not None else {}
+    result = end.get("result")
+    status = [str(result.get(name)) for name in ("status", "outcome")] if isinstance(result, dict) else []
+    outcome = end.get("outcome")
+    return (
+        end.get("type"),
+        end.get("code"),
+        outcome.get("type") if isinstance(outcome, dict) else None,
+        tuple(status),
+        bool(markers(run, view.dialect)),
+        run.raised.exception if run.raised else None,
+        run.said.kind if run.said else None,
+    )
+
+
+def a_cut_reply_can_be_told(view: View) -> Judged:
+    """RUN-3b."""
+    for run in view.runs:
+        really, claim = actual(run, view), claimed(run, view)
+        if really not in ("truncated", "filtered") or claim is None or run.cancelled:
+            continue
+        # Under `flag` the text is an answer with a flag on it, and the reason is that flag.
+        flagged = view.dialect.length_stop == "flag" and bool(claim.reason)
+        if claim.kind != "answered" or flagged or (run.terminal is not None and run.terminal.type == "RUN_ERROR"):
+            yield OK
+        else:
+            at = last_call(run)
+            yield Finding(
+                f"run {run.id} says 'answered' of a reply that was {really} ({at.id if at else '?'}); an outcome that tells it from a "
+                "whole one was expected",
+                claim.seq,
+            )
+
+
+def a_model_failure_is_no_finish(view: View) -> Judged:
+    """RUN-5."""
+    for run in view.runs:
+        last = last_call(run)
+        if last is None or not last.failed or last.overflow or run.summary or run.cancelled:
+            continue
+        if run.how not in ("returned", "raised") or (last.reply is None and last.refused is None):
+            continue
+        told = [claimed(run, view)]
+        if {"E", "R"} <= view.channels and run.raised is None:
+            # A client that sees only the events must be able to tell as well.
+            told.append(claimed(replace(run, said=None), replace(view, channels=view.channels - {"R"})))
+        quiet = [one for one in told if one is None or one.kind == "answered"]
+        if quiet:
+            how = "; ".join(
+                "it ended without an outcome" if one is None else f"it ended as an ordinary finish ({one.by})"
+                for one in quiet
+            )
+            yield Finding(
+                f"run {run.id}: {last.id} failed with {_failure(last)} and nothing recovered it, but {how}; an end that a program can "
+                "tell from an answer was expected",
+                run.terminal.seq if run.terminal else run.end_seq,
+                related=(last.seq,),
+            )
+        else:
+            yield OK
+
+
+def _failure(call: Call) -> str:
+    if call.refused is not None:
+        return f"a refusal ({call.refused.get('status')})"
+    if call.reply is None:
+        return "no reply"
+    if call.reply.status != 200:
+        return f"status {call.reply.status}"
+    return "a 200 that is no reply" if "error" in (call.reply.fault or {}) else "a broken reply"
+
+
+def an_answer_stays_an_answer(view: View) -> Judged:
+    """RUN-10."""
+    for run in view.runs:
+        claim, really = claimed(run, view), actual(run, view)
+        if run.cancelled or claim is None:
+            continue
+        failed = [one for one in run.executions if one.error is not None]
+        if really == "answered" and (failed or run.limited):
+            if _undecided(run, view, claim.kind):
+                continue
+            error = run.terminal is not None and run.terminal.type == "RUN_ERROR"
+            if claim.kind == "answered" and not error:
+                yield OK
+            else:
+                what = (
+                    f"a tool failed ({failed[0].id})" if failed else f"{run.rounds} of {run.max_iters} rounds were made"
+                )
+                said = "ends with RUN_ERROR" if error else f"says {claim.kind!r}"
+                yield Finding(
+                    f"run {run.id} {said}, but the model answered; that {what} is no failure of the run", claim.seq
+                )
+        elif really in ("model_error", "overflow") and run.max_iters is not None and run.rounds >= run.max_iters:
+            last = last_call(run)
+            if claim.kind == "limit":
+                yield Finding(
+                    f"run {run.id} says 'limit', but {last.id if last else 'its last call'} ended it first by {really!r}; the first "
+                    "cause was expected",
+                    claim.seq,
+                )
+            else:
+                yield OK
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="RUN-1",
+        level=MUST,
+        clause="A run's events begin with RUN_STARTED and end with its only terminal event; RUN_ERROR alone will do.",
+        rationale="Without one clear end a client waits for ever, or takes a broken run for a good one.",
+        channels="E",
+        about_events=True,
+        check=one_terminal_and_last,
+        evidence=(
+            f"{_ISSUES}agentscope-ai/agentscope-java/issues/2642",
+            f"{_ISSUES}ag-ui-protocol/ag-ui/issues/1892",
+            f"{_ISSUES}ag-ui-protocol/ag-ui/issues/2416",
+        ),
+    ),
+    Rule(
+        id="RUN-2",
+        level=MUST,
+        clause="A run ends: it is never silent for as long as the deadline, and never sends more requests than the cap allows.",
+        rationale="A loop without an end costs money by the minute and answers nobody.",
+        channels="",
+        check=the_run_ends,
+        evidence=(
+            f"{_ISSUES}crewAIInc/crewAI/issues/1656",
+            f"{_ISSUES}spring-projects/spring-ai/issues/3333",
+            f"{_ISSUES}agent0ai/agent-zero/issues/1882",
+        ),
+    ),
+    Rule(
+        id="RUN-3",
+        level=MUST,
+        clause=(
+            "A run is called answered only if the model gave a final answer, and a program can tell every other ending from an answer. "
+            "Which other ending it was is named rightly (SHOULD)."
+        ),
+        rationale="Whoever calls an agent acts on its outcome; success by default hides every failure.",
+        channels="R,E,M",
+        check=the_outcome_is_true,
+        suite=no_other_cause_looks_like_an_answer,
+        evidence=(
+            f"{_ISSUES}mastra-ai/mastra/issues/12596",
+            f"{_ISSUES}ClickHouse/nerve/issues/292",
+            f"{_ISSUES}mcp-use/mcp-use/issues/220",
+        ),
+    ),
+    Rule(
+        id="RUN-3b",
+        level=SHOULD,
+        clause="A reply that was cut by length or by a filter can be told from a whole one.",
+        rationale="Half an answer that looks like a whole one is believed.",
+        channels="R",
+        keys=("length_stop",),
+        check=a_cut_reply_can_be_told,
+        evidence=(f"{_ISSUES}deepset-ai/haystack/issues/12300",),
+    ),
+    Rule(
+        id="RUN-4",
+        level=MUST,
+        clause="RUN_ERROR means that a failure escaped the loop: a failed tool that was fed back is none, nor is a limit that ends in a finish.",
+        rationale="A client drops what a failed run did; an error for normal business throws good work away.",
+        channels="E",
+        about_events=True,
+        keys=(
+            "limit_terminal",
+            "summary_failure",
+            "tool_exception",
+            "unknown_tool",
+            "bad_arguments",
+            "empty_response",
+            "prompt_too_long",
+            "length_stop",
+            "on_guard",
+            "model_error",
+        ),
+        check=errors_mean_failures,
+        evidence=(
+            f"{_ISSUES}agentscope-ai/agentscope/issues/1805",
+            f"{_ISSUES}google/adk-python/issues/3618",
+        ),
+    ),
+    Rule(
+        id="RUN-5",
+        level=MUST,
+        clause="A model failure that nothing recovered never ends as an ordinary finish.",
+        rationale="The user reads an empty or a half answer and does not learn that the model was never heard.",
+        channels="E,R,M",
+        keys=("model_error",),
+        check=a_model_failure_is_no_finish,
+        evidence=(
+            f"{_ISSUES}assistant-ui/assistant-ui/pull/5898",
+            f"{_ISSUES}ag-ui-protocol/ag-ui/issues/2300",
+            f"{_ISSUES}ClickHouse/nerve/issues/292",
+        ),
+    ),
+    Rule(
+        id="RUN-6",
+        level=MUST,
+        clause="No key, authorization or cookie shows in events, result, error or log; an error names its cause by status or provider code (SHOULD).",
+        rationale="Events and logs travel to browsers and files that secrets must not reach, and an error without its cause cannot be acted on.",
+        channels="E,R,L",
+        check=no_secret_shows,
+        evidence=(
+            f"{_ISSUES}opendev-to/opendev/pull/207",
+            f"{_ISSUES}anomalyco/opencode/issues/21326",
+        ),
+    ),
+    Rule(
+        id="RUN-8",
+        level=MUST,
+        clause="The final text of an answer or a summary is what the model said, once, white space around it aside; a message's deltas join to it.",
+        rationale="A doubled, glued or shortened text is all that the user gets to see.",
+        channels="E,R",
+        keys=("final_text",),
+        check=the_text_is_the_models,
+        evidence=(
+            f"{_ISSUES}ag-ui-protocol/ag-ui/issues/742",
+            f"{_ISSUES}spring-projects/spring-ai/issues/5167",
+            f"{_ISSUES}crewAIInc/crewAI/issues/3847",
+        ),
+    ),
+    Rule(
+        id="RUN-10",
+        level=MUST,
+        clause="A failed tool, or a limit that was not reached, turns no answer into a failure; of two causes the first one counts.",
+        rationale="A run that recovered is a good run, and a cause that is overwritten sends people looking in the wrong place.",
+        channels="R,E",
+        check=an_answer_stays_an_answer,
+        evidence=(
+            f"{_ISSUES}Agenta-AI/agenta/issues/4976",
+            f"{_ISSUES}openai/openai-agents-python/pull/4606",
+            f"{_ISSUES}mcp-use/mcp-use/issues/220",
+        ),
+    ),
+)

@@ -1,0 +1,109 @@
+"""RUN-4: whether RUN_ERROR stands for a failure that escaped the loop. One check, no rule of its own."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from conformance.classes import is_empty
+from conformance.outcome import actual, claimed, last_call
+from conformance.rule import OK, Finding, Right
+from conformance.tool_calls import Made
+from conformance.tool_calls import tool_calls as calls_made
+from conformance.view import Run, View
+
+Judged = Iterator[Finding | Literal[Right.OK]]
+
+#: Endings that only the agent knows of; RUN_ERROR and RUN_FINISHED are both open to them.
+_OWN_ENDINGS = frozenset({"gate", "unverified", "waiting", "refused", "interrupted"})
+#: The dialect key that decides on a call, by what is wrong with it.
+_DECIDES = {
+    "unknown": "unknown_tool",
+    "malformed": "bad_arguments",
+    "misfit": "bad_arguments",
+    "extra": "bad_arguments",
+}
+
+
+def errors_mean_failures(view: View) -> Judged:
+    """Judge every run that ended by itself and had something to fail on; one whose failure cannot be seen is left alone."""
+    everything = calls_made(view).made
+    for run in view.runs:
+        if run.terminal is None or run.cancelled or run.how not in ("returned", "raised"):
+            continue
+        made = [one for one in everything if one.run.id == run.id]
+        if run.terminal.type == "RUN_FINISHED":
+            if _had_trouble(run, view, made):
+                yield OK
+        elif _escaped(run, view, made):
+            yield OK
+        elif (innocent := _innocent(run, view, made)) is not None:
+            what = f" ({run.raised.exception} was raised)" if run.raised else ""
+            yield Finding(
+                f"run {run.id} ends with RUN_ERROR{what}, but {innocent}; RUN_FINISHED was expected", run.terminal.seq
+            )
+
+
+def _had_trouble(run: Run, view: View, made: Sequence[Made]) -> bool:
+    return (
+        actual(run, view) != "answered"
+        or any(call.failed or is_empty(call, view.dialect) for call in run.calls)
+        or any(_key(one) is not None for one in made)
+    )
+
+
+def _key(made: Made) -> str | None:
+    """The dialect key that says what a call that went wrong does to the run; None for one that went well."""
+    errors = [ran.error for ran in made.executions if ran.error is not None]
+    if any(error.get("rejected") for error in errors):
+        return "bad_arguments"
+    return "tool_exception" if errors else _DECIDES.get(made.flaw or "")
+
+
+def _escaped(run: Run, view: View, made: Sequence[Made]) -> bool:
+    """Whether something went wrong that the dialect lets end the run."""
+    read, last, claim = view.dialect, last_call(run), claimed(run, view)
+    if last is None:
+        return True
+    if (last.failed or last.overflow) and not run.summary:
+        return True
+    if any(getattr(read, key) != "observe" for one in made if (key := _key(one)) is not None):
+        return True
+    if read.bad_ids == "refuse" and any(not one.sound for one in made):
+        return True
+    if claim is not None and (claim.kind in _OWN_ENDINGS or (claim.kind == "guard" and read.on_guard == "stop")):
+        return True
+    summary = run.outcome_of(run.summary[-1]) if run.summary else None
+    if (
+        summary is not None
+        and (summary.failed or is_empty(summary, read) or summary.said)
+        and read.summary_failure == "error"
+    ):
+        return True
+    return read.listener_errors == "propagate" or _ends_in_error(actual(run, view), view)
+
+
+def _ends_in_error(really: str | None, view: View) -> bool:
+    read = view.dialect
+    at_limit = read.limit_terminal in ("error", "raise")
+    return {
+        "limit": at_limit,
+        "empty": at_limit if read.empty_response == "continue" else read.empty_response != "finish",
+        "truncated": read.length_stop != "flag",
+        "filtered": True,
+    }.get(really or "", False)
+
+
+def _innocent(run: Run, view: View, made: Sequence[Made]) -> str | None:
+    """What the run came to, where that is no failure of the loop; None where it cannot be seen."""
+    read, last, really = view.dialect, last_call(run), actual(run, view)
+    at = last.id if last is not None else "none"
+    fed_back = [one for one in made if last is not None and one.by.id == last.id and _key(one) is not None]
+    told = {
+        "answered": f"the model answered in {at}",
+        "limit": f"the round limit of {run.max_iters} ends in {read.limit_terminal!r} by the declaration",
+        "empty": f"an empty reply ({at}) ends in {read.empty_response!r} by the declaration",
+        "truncated": f"a reply cut by length ({at}) is flagged by the declaration",
+    }
+    if really is None and fed_back:
+        key = _key(fed_back[0])
+        return f"{fed_back[0]} only had to be fed back to the model ({key}: observe)"
+    return told.get(really or "")

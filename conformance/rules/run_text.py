@@ -1,0 +1,170 @@
+"""RUN-8: whether the final text is what the model said, once. One check, no rule of its own."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from conformance.agui import TextMessage, text_messages
+from conformance.classes import is_empty
+from conformance.outcome import actual, answer, claimed, last_reply
+from conformance.rule import OK, Finding, Right
+from conformance.view import Call, Run, View
+
+Judged = Iterator[Finding | Literal[Right.OK]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """
+    What the user has to read. `texts` are equally right, the first is what findings name; `all_text` is all the model said.
+
+    `times` is how often the model said it, `shown_by_call` whether a call of the answer tool already shows it.
+    """
+
+    call: Call
+    texts: tuple[str, ...]
+    all_text: str
+    times: int
+    shown_by_call: bool
+
+
+def the_text_is_the_models(view: View) -> Judged:
+    """Judge the result and the events, whichever are declared: a user reads one of them."""
+    for run in view.runs:
+        words = _words(run, view)
+        if words is None or run.how not in ("returned", "raised"):
+            continue
+        if "R" in view.channels and run.said is not None:
+            yield from _result(run, view, words)
+        if "E" in view.channels and run.events:
+            yield from _events(run, view, words)
+
+
+def _words(run: Run, view: View) -> _Words | None:
+    """None where the run has no final text of the model's: neither an answer nor a summary."""
+    claim = claimed(run, view)
+    if run.cancelled or (claim is not None and claim.kind in ("gate", "unverified", "guard")):
+        return None
+    if run.summary:
+        call = run.outcome_of(run.summary[-1])
+        reply = call.reply
+        if call.failed or is_empty(call, view.dialect) or call.said or reply is None or not (reply.text or "").strip():
+            return None
+        final = reply.text or ""
+    else:
+        last = last_reply(run)
+        said = answer(last, view.dialect) if last is not None and actual(run, view) == "answered" else None
+        if last is None or said is None:
+            return None
+        call, final = last, said
+    replies = [one.reply for one in run.calls if one.role in ("regular", "retry", "summary") and one.reply is not None]
+    whole = [reply for reply in replies if reply.complete]
+    return _Words(
+        call=call,
+        texts=(final, *_continued(run, call, final)),
+        all_text="".join(reply.text or "" for reply in whole),
+        times=sum((reply.text or "").strip() == final.strip() for reply in whole),
+        shown_by_call=bool(call.said),
+    )
+
+
+def _continued(run: Run, call: Call, final: str) -> tuple[str, ...]:
+    """The text with the cut pieces before it that it goes on from."""
+    before = [one.reply for one in run.main if one.seq < call.seq and one.reply is not None and one.reply.complete]
+    pieces = [final]
+    while before and before[-1].stop == "length" and not before[-1].calls:
+        pieces.insert(0, before.pop().text or "")
+    return ("".join(pieces),) if len(pieces) > 1 else ()
+
+
+def _result(run: Run, view: View, words: _Words) -> Judged:
+    said = run.said
+    if said is None:
+        return
+    if said.text is None:
+        # Where there are events too, they are where the user reads it.
+        if "E" not in view.channels:
+            yield Finding(
+                f"run {run.id}: the result has no text, expected {words.texts[0].strip()!r} ({words.call.id})", said.seq
+            )
+        return
+    if _is(said.text, words, view):
+        yield OK
+    else:
+        yield _other(f"run {run.id}: the result's text is {said.text[:200]!r}", said.seq, said.text, words, view)
+
+
+def _is(text: str, words: _Words, view: View) -> bool:
+    if view.dialect.final_text == "all_text":
+        return _bare(text) == _bare(words.all_text)
+    return any(text.strip() == one.strip() for one in words.texts)
+
+
+def _bare(text: str) -> str:
+    return "".join(text.split())
+
+
+def _other(came: str, seq: int, text: str, words: _Words, view: View) -> Finding:
+    everything = view.dialect.final_text == "all_text"
+    wanted = words.all_text if everything else words.texts[0].strip()
+    other = "last_reply" if everything else "all_text"
+    fits = text.strip() == words.texts[0].strip() if everything else _bare(text) == _bare(words.all_text)
+    return Finding(
+        f"{came}; the model said {wanted[:200]!r} ({words.call.id})",
+        seq,
+        related=(words.call.seq,),
+        fits=("final_text", other) if fits else None,
+    )
+
+
+def _events(run: Run, view: View, words: _Words) -> Judged:
+    shown = [message for message in text_messages(run.events) if message.role == "assistant" and message.text.strip()]
+    twice = [message for message in shown if message.text.strip() == words.texts[0].strip()]
+    if view.dialect.final_text == "last_reply" and len(twice) > max(words.times, 1):
+        yield Finding(
+            f"run {run.id}: the final text {words.texts[0].strip()[:80]!r} is shown {len(twice)} times, expected once",
+            twice[-1].seq,
+            related=(twice[0].seq,),
+        )
+    elif _shows(shown, words, view):
+        yield OK
+    elif not shown and (elsewhere := _elsewhere(run)):
+        if any(_is(text, words, view) for text in elsewhere):
+            yield OK
+        else:
+            yield Finding(
+                f"run {run.id}: no message shows the final text {words.texts[0].strip()[:80]!r} ({words.call.id})",
+                run.end_seq,
+            )
+    elif words.shown_by_call and not twice:
+        return
+    elif not shown:
+        yield Finding(
+            f"run {run.id}: no message shows the final text {words.texts[0].strip()[:80]!r} ({words.call.id})",
+            run.end_seq,
+        )
+    else:
+        last = shown[-1]
+        yield _other(
+            f"run {run.id}: the last message {last.id!r} says {last.text[:200]!r}", last.seq, last.text, words, view
+        )
+
+
+def _shows(shown: Sequence[TextMessage], words: _Words, view: View) -> bool:
+    """Whether the last message is the text, or the last few together are: thinking between two parts of a text splits it."""
+    tails = ["".join(message.text for message in shown[start:]) for start in range(len(shown))]
+    if view.dialect.final_text == "all_text":
+        # A reply that broke may have been shown as far as it came, and was then said again.
+        return any(_bare(tail) == _bare(words.all_text) for tail in tails)
+    return any(_bare(tail) == _bare(text) for tail in tails for text in words.texts)
+
+
+def _elsewhere(run: Run) -> tuple[str, ...]:
+    """Text that is shown without a message of its own: in the last snapshot, or in the result that the run's end carries."""
+    snapshots = [event.data.get("messages") for event in run.events if event.type == "MESSAGES_SNAPSHOT"]
+    messages = snapshots[-1] if snapshots and isinstance(snapshots[-1], list) else []
+    spoken = [one.get("content") for one in messages if isinstance(one, Mapping) and one.get("role") == "assistant"]
+    result = run.terminal.data.get("result") if run.terminal is not None else None
+    found: list[Any] = [spoken[-1] if spoken else None, result]
+    found += list(result.values()) if isinstance(result, Mapping) else []
+    return tuple(text for text in found if isinstance(text, str) and text.strip())

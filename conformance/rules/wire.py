@@ -1,0 +1,78 @@
+"""WIRE: requests that the wire's provider would accept."""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
+from conformance.view import Call, View
+from fake_models.messages import Message
+from fake_models.provider_rules import PROVIDER_RULES, Breach, ProviderRule, breaches
+
+Judged = Iterator[Finding | Literal[Right.OK]]
+
+_BY_ID: Mapping[str, ProviderRule] = {rule.id: rule for rule in PROVIDER_RULES}
+
+
+def _wire_1(view: View) -> Judged:
+    for run in view.runs:
+        for call in run.calls:
+            broken = breaches(call.request.wire, call.body if isinstance(call.body, Mapping) else {})
+            refused = call.refused is not None and call.refused["by"] == "provider"
+            if refused:
+                yield _refusal(call, broken)
+            observed = [breach for breach in broken if breach.mode == "observe"]
+            for breach in observed:
+                yield Finding(
+                    f"{call.id}: {_told(breach.rule.id, breach.message, breach.param, call)} "
+                    "The rule is not certain enough to refuse the request.",
+                    call.seq,
+                    level=SHOULD,
+                )
+            # A fault or a refusal for size says nothing of the request's shape, a reply says that it was accepted.
+            if call.reply is not None and not observed:
+                yield OK
+
+
+def _refusal(call: Call, broken: tuple[Breach, ...]) -> Finding:
+    refused = call.refused or {}
+    rule, words = str(refused["rule"]), str(refused["message"])
+    known = _BY_ID.get(rule)
+    param = next((breach.param for breach in broken if breach.rule.id == rule), None)
+    return Finding(
+        f"{call.id} was refused with status {refused['status']}: {_told(rule, words, param, call)}",
+        call.refused_seq or call.seq,
+        related=(call.seq,),
+        level=SHOULD if known is not None and known.confidence == "B" else None,
+    )
+
+
+def _told(rule: str, words: str, param: str | None, call: Call) -> str:
+    known = _BY_ID.get(rule)
+    source = f" (confidence {known.confidence}, seen in {known.source})" if known else ""
+    at = f" at {param}" if param else ""
+    shape = ", ".join(map(_shape, call.request.messages))
+    return f"{words!r}, provider rule {rule!r}{source}, broken{at}. The messages were [{shape}]."
+
+
+def _shape(message: Message) -> str:
+    """A message as its role and the call ids it holds."""
+    ids = [call.id for call in message.tool_calls] or ([message.tool_call_id] if message.role == "tool" else [])
+    return f"{message.role}({', '.join(map(str, ids))})" if ids else message.role
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="WIRE-1",
+        level=MUST,
+        clause="No request is one that the wire's provider refuses: what it was captured refusing fails, what is only known by "
+        "hearsay warns. Refusals for size and faults of the server are no breach.",
+        rationale="A refused request ends the run, and a history that caused it ends every later run of the session.",
+        evidence=(
+            "https://github.com/google/adk-python/issues/338",
+            "https://github.com/BerriAI/litellm/issues/33678",
+            "https://github.com/microsoft/agent-framework/issues/1179",
+        ),
+        channels="M",
+        check=_wire_1,
+    ),
+)
