@@ -151,6 +151,9 @@ def _step(bracket: Bracket, event: Event, run: _Run) -> Iterator[Refusal]:
     elif where not in run.open and where not in run.blamed:
         yield Refusal(event.seq, f"{event.type} is about {said}, which is not open; {bracket.start} must come first")
         run.blamed.add(where)
+        # A step that somebody else ends is refused for that alone.
+        for other in [key for key in run.open if key[0] == bracket.noun and _name(key[1]) == _name(where[1])]:
+            del run.open[other]
     if event.type in bracket.ends and run.open.pop(where, None) is not None:
         run.closed.add(where)
     if bracket.owned:

@@ -8,7 +8,7 @@ from typing import Any
 from conformance import elsewhere
 from conformance.adapters import ADAPTERS
 from conformance.adapters.base import Agent
-from conformance.errors import AgentError
+from conformance.errors import SpecError
 from conformance.judge import Judgement, judge
 from conformance.report import Played, Report, report
 from conformance.rule import Rule
@@ -29,13 +29,13 @@ def connect(spec: str) -> AbstractAsyncContextManager[Agent]:
     The agent that a spec names: `reference`, `python:module:NAME`, ...
 
     Raises:
-        AgentError: there is no such way to reach an agent.
+        SpecError: there is no such way to reach an agent.
     """
     kind, _, rest = spec.partition(":")
     adapter = ADAPTERS.get(kind)
     if adapter is None:
         ways = "; ".join(one.help for one in ADAPTERS.values())
-        raise AgentError(f"agent {spec!r}: unknown kind {kind!r}. Known: {ways}")
+        raise SpecError(f"agent {spec!r}: unknown kind {kind!r}. Known: {ways}")
     return adapter.connect(rest)
 
 
@@ -53,7 +53,7 @@ async def certify(
     """
     Play the scenarios to the agent, judge every recording and add all up.
 
-    `override` replaces the agent's declared dialect. `watch` is told each play as it ends; where `stop_at` says so, no
+    The keys of `override` take the place of the agent's declared ones. `watch` is told each play as it ends; where `stop_at` says so, no
     further one is begun.
 
     Raises:

@@ -48,6 +48,12 @@ class Judgement:
     results: tuple[Result, ...]
     fitted: tuple[tuple[str, object], ...] = field(default=())
 
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of the results; not-observed where nothing applied."""
+        verdict = worst(result.verdict for result in self.results)
+        return Verdict.NOT_OBSERVED if verdict == Verdict.NOT_APPLICABLE else verdict
+
     def of(self, rule: str) -> Result:
         """The result of one rule."""
         return next(result for result in self.results if result.rule == rule)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from conformance import lint, plain_yaml, schema_check
 from conformance.errors import LoadError, Problem, guess
@@ -59,6 +60,16 @@ def load_text(text: str, name: str, *, rule_ids: Collection[str] | None = None) 
         LoadError: with every problem of the text.
     """
     return _built(text, name, rule_ids, None)
+
+
+def read_data(path: Path) -> Any:
+    """
+    What a YAML or JSON file of another kind holds, as plain data.
+
+    Raises:
+        LoadError: it cannot be read.
+    """
+    return plain_yaml.read(_text(path), str(path)).data
 
 
 def bundled() -> tuple[Path, ...]:

@@ -154,14 +154,14 @@ def _area(
     )
 
 
-def unarmed(rep: Report, rules: Sequence[Rule], exercised: Iterable[str], channels: Iterable[str]) -> tuple[str, ...]:
-    """MUSTs that some scenario exercises, whose channels are declared, and that were armed nowhere though they apply."""
-    asked, declared = set(exercised), frozenset(channels)
-    del declared
+def unarmed(rep: Report, rules: Sequence[Rule]) -> tuple[str, ...]:
+    """MUSTs that a played scenario exercises, whose channels are declared, and that were armed nowhere though they apply."""
+    views = [judgement.view for entry in rep.entries for judgement in entry.judgements]
+    exercised = {rule for view in views for rule in view.scenario.exercises}
     return tuple(
         rule.id
         for rule in rules
-        if rule.id in asked
+        if rule.id in exercised
         and rule.level == Level.MUST
         and rep.rules[rule.id].armed == 0
         and rep.rules[rule.id].verdict == Verdict.NOT_OBSERVED
@@ -209,7 +209,7 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
         "cell": entry.cell,
         "verdict": entry.verdict,
         **facts(seen),
-        "error": entry.error,
+        **({} if entry.error is None else {"error": entry.error}),
         "results": [_result_json(result) for result in entry.results],
         "runs_detail": [run_facts(seen, index) for index in range(len(seen.runs))] if seen else [],
     }

@@ -26,7 +26,7 @@ from freezegun import freeze_time
 
 from conformance.adapters.base import Adapter, Agent, End
 from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput, Runner
-from conformance.errors import AgentError
+from conformance.errors import AgentError, SpecError
 from conformance.recorder import Recorder
 from conformance.session import Session
 from fake_models.in_process import CallableModel
@@ -350,7 +350,7 @@ def find(spec: str) -> InProcessAgent:
     """
     module_name, _, name = spec.partition(":")
     if not module_name or not name:
-        raise AgentError(f"agent 'python:{spec}': expected python:package.module:NAME, such as python:my_agent:AGENT")
+        raise SpecError(f"agent 'python:{spec}': expected python:package.module:NAME, such as python:my_agent:AGENT")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -359,7 +359,9 @@ def find(spec: str) -> InProcessAgent:
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
-        raise AgentError(
+        # A module that is not there was mistyped; one that is there and raises cannot be run.
+        absent = isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}.")
+        raise (SpecError if absent else AgentError)(
             f"agent 'python:{spec}': importing {module_name!r} raised {_name(error)}: {_text(error)}. "
             f"Looked in the current folder and the installed packages."
         ) from error
@@ -367,7 +369,7 @@ def find(spec: str) -> InProcessAgent:
     if not isinstance(agent, InProcessAgent):
         values = [key for key, value in vars(module).items() if isinstance(value, InProcessAgent)]
         hint = f"it has {', '.join(values)}" if values else "it has none"
-        raise AgentError(
+        raise SpecError(
             f"agent 'python:{spec}': {name!r} is {type(agent).__name__}, expected an InProcessAgent of "
             f"conformance.agent_side in {module_name!r}; {hint}"
         )

@@ -7,8 +7,8 @@ import click
 @click.argument("rule_id", required=False, metavar="[ID]")
 def command(rule_id: str | None) -> None:
     """List the rules, or explain one."""
-    from conformance.cli.chosen import chosen  # noqa: PLC0415 - start-up time
     from conformance.errors import LoadError, Problem, guess  # noqa: PLC0415 - start-up time
+    from conformance.loader import bundled, load_all  # noqa: PLC0415 - start-up time
     from conformance.reporters.explained import explained, listed  # noqa: PLC0415 - start-up time
     from conformance.rules import BY_ID, RULES  # noqa: PLC0415 - start-up time
 
@@ -18,5 +18,5 @@ def command(rule_id: str | None) -> None:
     rule = next((one for one in RULES if one.id.casefold() == rule_id.casefold()), None)
     if rule is None:
         raise LoadError([Problem((), f"there is no rule {rule_id!r}{guess(rule_id, BY_ID)}")])
-    exercising = [one.scenario.id for one in chosen(()) if rule.id in one.scenario.exercises]
+    exercising = [plan.id for plan in load_all(bundled()) if rule.id in plan.exercises]
     click.echo(explained(rule, exercising), nl=False)

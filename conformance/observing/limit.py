@@ -32,7 +32,11 @@ def limit_text(view: View) -> Iterator[Sighting]:
         last, extra = last_round(run), closing(run)
         if extra is not None:
             if declared == "model" or (extra.request.callable_tools == () and _has_tools(run, view)):
-                yield Sighting("model", extra.seq, f"{extra.id} asked the model for a text after round {run.max_iters} of run {run.id}")
+                yield Sighting(
+                    "model",
+                    extra.seq,
+                    f"{extra.id} asked the model for a text after round {run.max_iters} of run {run.id}",
+                )
             continue
         if last is not None:
             yield from _fixed_text(run, view, declared, words_after(run, view, last.end_seq))
@@ -156,7 +160,9 @@ def summary_tools(view: View) -> Iterator[Sighting]:
             if call.request.callable_tools or not _has_tools(run, view):
                 continue
             offered = [tool.name for tool in call.request.tools or ()]
-            saw = f"the summary request {call.id} " + (f"declares {offered!r} with choice none" if offered else "has no tools")
+            saw = f"the summary request {call.id} " + (
+                f"declares {offered!r} with choice none" if offered else "has no tools"
+            )
             yield Sighting("choice_none" if offered else "none", call.seq, saw)
 
 
@@ -164,6 +170,9 @@ def summary_failure(view: View) -> Iterator[Sighting]:
     """How a run ends whose closing call came to nothing."""
     for run in view.runs:
         if not run.summary or not over(run) or closing_text(run, view) is not None:
+            continue
+        if any(call.refused is not None for call in run.calls if call.role == "summary"):
+            # Refused for what the agent sent, which other rules name.
             continue
         if view.declared.limit_terminal not in ("finished", "flagged"):
             continue
@@ -218,4 +227,8 @@ def default_max_iters(view: View) -> Iterator[Sighting]:
         until = marked[0].seq if marked else run.end_seq
         asked: list[Call] = [c for c in run.main if c.kind != "retry" and c.request.callable_tools and c.seq < until]
         if asked:
-            yield Sighting(len(asked), run.end_seq, f"run {run.id}, with no limit set, ended at its limit after {len(asked)} rounds")
+            yield Sighting(
+                len(asked),
+                run.end_seq,
+                f"run {run.id}, with no limit set, ended at its limit after {len(asked)} rounds",
+            )

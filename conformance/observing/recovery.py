@@ -21,10 +21,11 @@ def empty_response(view: View) -> Iterator[Sighting]:
     declared = view.declared
     for run in view.runs:
         loop = [call for call in run.main if call.kind != "summary"]
-        start = next((n for n, call in enumerate(loop) if is_empty(run.outcome_of(call), view.dialect)), None)
+        empty = [is_empty(run.outcome_of(call), view.dialect) for call in loop]
+        start = next((n for n, one in enumerate(empty) if one), None)
         if start is None or not over(run):
             continue
-        row = list(takewhile(lambda call: is_empty(run.outcome_of(call), view.dialect), loop[start:]))
+        row = [call for call, _ in takewhile(lambda pair: pair[1], zip(loop[start:], empty[start:], strict=True))]
         saw = f"the empty reply to {row[0].id} was followed by {len(row) - 1} more and run {run.id} {name_out(run)}"
         if start + len(row) < len(loop) or run.summary:
             if 0 < len(row) <= declared.empty_retries or declared.empty_response == "continue":
@@ -43,7 +44,9 @@ def _after_empties(run: Run, view: View, retries: int) -> object:
         return "continue" if retries + 1 == run.max_iters and retries > declared.empty_retries else None
     if claim.kind == "answered":
         return "finish" if retries == 0 and way_out(run) != "error" else None
-    if claim.kind not in ("empty", "error") or (retries > declared.empty_retries and declared.empty_response != "continue"):
+    if claim.kind not in ("empty", "error") or (
+        retries > declared.empty_retries and declared.empty_response != "continue"
+    ):
         return None
     return "error" if retries == 0 else {"retry_then_error": retries}
 
@@ -63,7 +66,11 @@ def prompt_too_long(view: View) -> Iterator[Sighting]:
             value: object = declared.prompt_too_long if declared.compactions else {"compact_then_error": len(smaller)}
             yield Sighting(value, smaller[0].seq, f"after the overflow of {first.id} came the smaller {smaller[0].id}")
         elif not later and _long(first) and failed_as(run, view, "overflow", "model_error") is not None:
-            yield Sighting("error", run.end_seq, f"after the overflow of {first.id} run {run.id} made no smaller request and {name_out(run)}")
+            yield Sighting(
+                "error",
+                run.end_seq,
+                f"after the overflow of {first.id} run {run.id} made no smaller request and {name_out(run)}",
+            )
 
 
 def _refused(call: Call) -> bool:
@@ -83,7 +90,11 @@ def model_error(view: View) -> Iterator[Sighting]:
             continue
         out = failed_as(run, view, "model_error")
         if out is not None:
-            yield Sighting(out, run.end_seq, f"the model failed in {last.id} (status {last.reply.status}) and run {run.id} {name_out(run)}")
+            yield Sighting(
+                out,
+                run.end_seq,
+                f"the model failed in {last.id} (status {last.reply.status}) and run {run.id} {name_out(run)}",
+            )
 
 
 def length_stop(view: View) -> Iterator[Sighting]:
@@ -99,7 +110,9 @@ def length_stop(view: View) -> Iterator[Sighting]:
                 break
             value = _after_cut(run, call, view)
             if value is not None:
-                yield Sighting(value, reply.seq, f"the reply to {call.id} was cut by length and {_what_came(run, call)}")
+                yield Sighting(
+                    value, reply.seq, f"the reply to {call.id} was cut by length and {_what_came(run, call)}"
+                )
             break
 
 
@@ -117,7 +130,9 @@ def _after_cut(run: Run, call: Call, view: View) -> str | None:
     if claim is None or claim.kind != "truncated":
         return None
     # Without events a result that says `truncated` is a flag and an error alike.
-    return "flag" if way_out(run) == "finished" or view.declared.length_stop == "continue" else view.declared.length_stop
+    return (
+        "flag" if way_out(run) == "finished" or view.declared.length_stop == "continue" else view.declared.length_stop
+    )
 
 
 def _what_came(run: Run, call: Call) -> str:

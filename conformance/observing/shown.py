@@ -20,13 +20,20 @@ def reasoning_events(view: View) -> Iterator[Sighting]:
         thought = [
             call
             for call in run.main
-            if call.reply is not None and call.reply.complete and (call.reply.thinking or "").strip() and not is_empty(call, view.dialect)
+            if call.reply is not None
+            and call.reply.complete
+            and (call.reply.thinking or "").strip()
+            and not is_empty(call, view.dialect)
         ]
         shown = next((event for event in run.events if event.type.startswith(("REASONING_", "THINKING_"))), None)
         if shown is not None:
             yield Sighting("on", shown.seq, f"run {run.id} has a {shown.type} event")
         elif thought and run.events:
-            yield Sighting("off", thought[0].end_seq, f"the model thought in {thought[0].id} and no reasoning event of run {run.id} shows it")
+            yield Sighting(
+                "off",
+                thought[0].end_seq,
+                f"the model thought in {thought[0].id} and no reasoning event of run {run.id} shows it",
+            )
 
 
 def usage_events(view: View) -> Iterator[Sighting]:
@@ -54,11 +61,17 @@ def final_text(view: View) -> Iterator[Sighting]:
         whole = answer(last, view.dialect) if last is not None else None
         if last is None or whole is None or run.said is None or run.said.text is None or run.summary:
             continue
-        told = [c.reply.text for c in run.main if c.reply is not None and c.reply.complete and (c.reply.text or "").strip()]
+        told = [
+            c.reply.text for c in run.main if c.reply is not None and c.reply.complete and (c.reply.text or "").strip()
+        ]
         given, everything, final = (_packed(text) for text in (run.said.text, "".join(t or "" for t in told), whole))
         if everything != final and given in (everything, final):
             value = "all_text" if given == everything else "last_reply"
-            yield Sighting(value, run.said.seq, f"the text of run {run.id} is {'all the model said' if value == 'all_text' else 'its last reply'}")
+            yield Sighting(
+                value,
+                run.said.seq,
+                f"the text of run {run.id} is {'all the model said' if value == 'all_text' else 'its last reply'}",
+            )
 
 
 def _packed(text: str) -> str:

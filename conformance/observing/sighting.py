@@ -53,6 +53,8 @@ def name_out(run: Run) -> str:
     out = way_out(run)
     if run.raised is not None:
         return f"raised {run.raised.exception}"
-    return {"finished": "ended with RUN_FINISHED", "error": "ended with RUN_ERROR", "returned": "returned a result"}.get(
-        out or "", "did not end"
-    )
+    return {
+        "finished": "ended with RUN_FINISHED",
+        "error": "ended with RUN_ERROR",
+        "returned": "returned a result",
+    }.get(out or "", "did not end")

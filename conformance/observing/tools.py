@@ -16,7 +16,9 @@ def unknown_tool(view: View) -> Iterator[Sighting]:
     for run, call in _calling(view):
         known = {tool.name for tool in call.request.tools or ()} | set(view.scenario.tools)
         if call.said and not any(one.name in known for one in call.said):
-            yield from _fate(run, view, call.end_seq, f"{call.id} was answered by a call of the unknown tool {call.said[0].name!r}")
+            yield from _fate(
+                run, view, call.end_seq, f"{call.id} was answered by a call of the unknown tool {call.said[0].name!r}"
+            )
 
 
 def bad_arguments(view: View) -> Iterator[Sighting]:
@@ -25,7 +27,9 @@ def bad_arguments(view: View) -> Iterator[Sighting]:
         known = all(one.name in view.scenario.tools for one in call.said)
         cut = call.reply is not None and call.reply.stop == "length"
         if call.said and known and not cut and all(arguments_of(one) is None for one in call.said):
-            yield from _fate(run, view, call.end_seq, f"{call.id} was answered by the arguments {call.said[0].arguments[:60]!r}")
+            yield from _fate(
+                run, view, call.end_seq, f"{call.id} was answered by the arguments {call.said[0].arguments[:60]!r}"
+            )
 
 
 def tool_exception(view: View) -> Iterator[Sighting]:
@@ -96,7 +100,9 @@ def tool_history(view: View) -> Iterator[Sighting]:
             elif any(True for _ in scalars(done[-1].value)) and not carries(
                 "\n".join(message.content or "" for message in messages), done[-1].value
             ):
-                yield Sighting("text", call.seq, f"{call.id} carries the result of {done[-1].id} as text and no tool message")
+                yield Sighting(
+                    "text", call.seq, f"{call.id} carries the result of {done[-1].id} as text and no tool message"
+                )
 
 
 def _calling(view: View) -> Iterator[tuple[Run, Call]]:

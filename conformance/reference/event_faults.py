@@ -99,7 +99,9 @@ def whole_text_again(_run: Run) -> Shown:
     return show
 
 
-def _held(first: str, until: Callable[[Item], bool], *, lost: Callable[[Item], bool], after: bool) -> Callable[[Run], Shown]:
+def _held(
+    first: str, until: Callable[[Item], bool], *, lost: Callable[[Item], bool], after: bool
+) -> Callable[[Run], Shown]:
     """Events of the type `first` wait for one that `until` accepts: they go out before or after it, or are lost at it."""
 
     def shown(_run: Run) -> Shown:
@@ -133,9 +135,7 @@ def _is(*types: str) -> Callable[[Item], bool]:
 
 result_before_end = _held("TOOL_CALL_END", _is("TOOL_CALL_RESULT"), lost=_never, after=True)
 marker_late = _held("RAW", lambda _item: True, lost=_never, after=False)
-open_at_the_error = _held(
-    "TEXT_MESSAGE_END", lambda item: not _is("CUSTOM")(item), lost=_is("RUN_ERROR"), after=False
-)
+open_at_the_error = _held("TEXT_MESSAGE_END", lambda item: not _is("CUSTOM")(item), lost=_is("RUN_ERROR"), after=False)
 
 
 def no_usage_after_the_marker(_run: Run) -> Shown:

@@ -1,4 +1,5 @@
 """Faults of the loop's decisions, each in place of one honest part. What a mutant is made of; says nothing about why."""
+# ruff: noqa: D103 - the table of mutants says each fault in a sentence
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -7,7 +8,7 @@ from typing import Any
 from conformance.agent_side import Bench, RunInput, ToolFailed
 from conformance.dialect import Dialect
 from conformance.reference import events, loop
-from conformance.reference.acting import Refused, checked, parsed
+from conformance.reference.acting import Refused, checked, parsed, result_text
 from conformance.reference.asking import SPOKEN, SUMMARY_INSTRUCTION, ask, regular_body, summary_body
 from conformance.reference.failing import Failure, failure
 from conformance.reference.hearing import Call, Said
@@ -46,11 +47,6 @@ def rounds_of_the_session(session: Session) -> int:
 def each_call_a_round(run: Run, said: Said) -> Steps[Ending | None]:
     run.rounds += len(said.calls) - 1
     return act(run, said)
-
-
-def each_retry_a_round(heard: Said | Failure, dialect: Dialect) -> str | None:
-    found = loop.trouble(heard, dialect)
-    return None if found == "empty" else found
 
 
 def last_answer_is_the_limit(run: Run, ending: Ending) -> Steps[None]:
@@ -134,7 +130,9 @@ def summary_calls_run(run: Run) -> Steps[Ending]:
 
 def summary_failure_escapes(run: Run) -> Steps[Ending]:
     ending = yield from at_the_limit(run)
-    return replace(ending, kind="model_error", terminal="error") if "summary failed" in (ending.reason or "") else ending
+    return (
+        replace(ending, kind="model_error", terminal="error") if "summary failed" in (ending.reason or "") else ending
+    )
 
 
 def calling_summary_is_the_answer(heard: Said | Failure) -> str | None:
@@ -163,10 +161,6 @@ def limit_warns(run: Run) -> Steps[Ending]:
 def zero_is_empty(heard: Said | Failure, dialect: Dialect) -> str | None:
     if isinstance(heard, Said) and not heard.calls and heard.text.strip() in ("0", "."):
         return "empty"
-    return loop.trouble(heard, dialect)
-
-
-def text_is_the_answer(heard: Said | Failure, dialect: Dialect) -> str | None:
     return loop.trouble(heard, dialect)
 
 
@@ -237,7 +231,7 @@ def result_is_ok(_value: Any) -> str:
 
 
 def result_is_cut(value: Any) -> str:
-    return loop.result_text(value)[:12]
+    return result_text(value)[:12]
 
 
 def failed_calls_unanswered(said: Said, results: Sequence[str]) -> list[Message]:
@@ -245,7 +239,9 @@ def failed_calls_unanswered(said: Said, results: Sequence[str]) -> list[Message]
 
 
 def calls_not_run_unanswered(said: Said, results: Sequence[str]) -> list[Message]:
-    return [m for m in round_messages(said, results) if m["role"] != "tool" or not m["content"].startswith("Error: NotRun")]
+    return [
+        m for m in round_messages(said, results) if m["role"] != "tool" or not m["content"].startswith("Error: NotRun")
+    ]
 
 
 def calls_forgotten(said: Said, results: Sequence[str]) -> list[Message]:

@@ -12,9 +12,9 @@ from conformance.rule import Level, Rule
 def dialect_claim(rep: Report) -> str:
     """The declaration an agent was judged under, as what differs from the recommended one, and the cells it was played in."""
     plain = {name: list(key.default) if isinstance(key.default, tuple) else key.default for name, key in BY_NAME.items()}
-    own = [f"{name}={value}" for name, value in rep.dialect.items() if name in plain and plain[name] != value]
+    own = ", ".join(f"{name}={value}" for name, value in rep.dialect.items() if name in plain and plain[name] != value)
     cells = ", ".join(dict.fromkeys(entry.cell for entry in rep.entries))
-    return printable(f"the recommended dialect{f' but {", ".join(own)}' if own else ''}; cells: {cells or 'none'}")
+    return printable(f"the recommended dialect{f' but {own}' if own else ''}; cells: {cells or 'none'}")
 
 
 def area_lines(rep: Report, rules: Mapping[str, Rule]) -> Iterator[tuple[bool, str]]:

@@ -84,20 +84,23 @@ def _his_2(view: View) -> Judged:
                 )
 
 
-def _id_breaches(pairs: Pairs) -> Iterator[str]:
-    count = Counter(one.call.id for one in pairs.calls)
+def _id_breaches(pairs: Pairs) -> Iterator[tuple[str, str]]:
+    """What is wrong with the ids of a request, each with what tells it from another breach in a later request."""
+    for call_id, count in Counter(one.call.id for one in pairs.calls if one.call.id).items():
+        if count > 1:
+            places = ", ".join(f"messages[{one.index}]" for one in pairs.calls if one.call.id == call_id)
+            yield f"twice {call_id}", f"{count} calls have the id {call_id!r} ({places}), expected one"
     for one in pairs.calls:
         if not one.call.id:
-            yield f"{_named(one)} has no id, expected a non-empty one that its result repeats"
-        elif count[one.call.id] > 1:
-            yield f"{_named(one)}: {count[one.call.id]} calls of the request have this id, expected one"
+            yield f"none {one.index}", f"{_named(one)} has no id, expected a non-empty one that its result repeats"
     open_rows = {one.index for one in pairs.calls if not one.results and not one.late}
     for orphan in pairs.orphans:
         if orphan.behind in open_rows:
+            came = orphan.result.message.tool_call_id
             wanted = [one.call.id for one in pairs.calls if one.index == orphan.behind]
             yield (
-                f"the result at messages[{orphan.result.index}] says id {orphan.result.message.tool_call_id!r}, "
-                f"expected one of the calls before it: {wanted!r}"
+                f"other {came}",
+                f"the result at messages[{orphan.result.index}] has the id {came!r}, expected that of a call before it: {wanted!r}",
             )
 
 
@@ -108,22 +111,29 @@ def _ids(view: View, *, sound: bool) -> Judged:
         said = calls.said_before(call, run.session)
         if all(made.sound for made in said) is not sound:
             continue
-        breaches = [breach for breach in _id_breaches(pairs) if (run.session, breach) not in told]
+        breaches = list(_id_breaches(pairs))
         if not sound and view.dialect.bad_ids == "repair" and call.kind in ("regular", "retry", "summary"):
             breaches += _lost(said, calls.carried(call, run.session), call, run)
-        told |= {(run.session, breach) for breach in breaches}
-        for breach in breaches:
-            yield Finding(f"{call.id}: {breach}", call.seq)
-        if pairs.calls and not any(_id_breaches(pairs)) and not breaches:
+        for mark, breach in breaches:
+            # What is wrong in one request is wrong in all that follow: it is told of once.
+            if (run.session, mark) not in told:
+                told.add((run.session, mark))
+                yield Finding(f"{call.id}: {breach}", call.seq)
+        if pairs.calls and not breaches:
             yield OK
 
 
-def _lost(said: tuple[Made, ...], carried: Mapping[tuple[str, int], Paired], call: Call, run: Run) -> list[str]:
+def _lost(
+    said: tuple[Made, ...], carried: Mapping[tuple[str, int], Paired], call: Call, run: Run
+) -> list[tuple[str, str]]:
     """The calls with unusable ids that are not in the request right behind them."""
     fresh = [m for m in said if not m.sound and m.run is run and next_main(run, m.by.end_seq) is call]
     return [
-        f"{made} came with an id that is missing, empty or used before, and is not in the request, "
-        "expected it under an id of its own"
+        (
+            f"lost {made.key}",
+            f"{made} came with an id that is missing, empty or used before, and is not in the request, "
+            "expected it under an id of its own",
+        )
         for made in fresh
         if made.key not in carried
     ]

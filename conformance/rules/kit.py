@@ -35,7 +35,9 @@ def each_request_fits_the_script(view: View) -> Judged:
                 yield OK
             elif call.refused is not None and call.refused.get("by") == "script":
                 nearest = call.refused.get("nearest")
-                near = f"nearest is turn {nearest['turn']}: {nearest['failed']}" if nearest else "the script has no turns"
+                near = (
+                    f"nearest is turn {nearest['turn']}: {nearest['failed']}" if nearest else "the script has no turns"
+                )
                 message = f"{call.id} ({call.kind}) of run {run.id} fits no turn of the script; {near}. {call.refused.get('message')}"
                 yield Finding(message, call.refused_seq or call.seq)
 
@@ -90,7 +92,10 @@ RULES: tuple[Rule, ...] = (
         rationale="A request that nothing was written for means an agent off its path, or a scenario that promises too little.",
         channels="M",
         check=each_request_fits_the_script,
-        evidence=("https://github.com/crewAIInc/crewAI/issues/3847", "https://github.com/spring-projects/spring-ai/issues/4464"),
+        evidence=(
+            "https://github.com/crewAIInc/crewAI/issues/3847",
+            "https://github.com/spring-projects/spring-ai/issues/4464",
+        ),
     ),
     Rule(
         id="SCRIPT-2",

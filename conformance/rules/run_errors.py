@@ -61,24 +61,23 @@ def _key(made: Made) -> str | None:
 def _escaped(run: Run, view: View, made: Sequence[Made]) -> bool:
     """Whether something went wrong that the dialect lets end the run."""
     read, last, claim = view.dialect, last_call(run), claimed(run, view)
-    if last is None:
-        return True
-    if (last.failed or last.overflow) and not run.summary:
-        return True
-    if any(getattr(read, key) != "observe" for one in made if (key := _key(one)) is not None):
-        return True
-    if read.bad_ids == "refuse" and any(not one.sound for one in made):
-        return True
-    if claim is not None and (claim.kind in _OWN_ENDINGS or (claim.kind == "guard" and read.on_guard == "stop")):
-        return True
+    kind = claim.kind if claim is not None else None
+    return (
+        last is None
+        or ((last.failed or last.overflow) and not run.summary)
+        or any(getattr(read, key) != "observe" for one in made if (key := _key(one)) is not None)
+        or (read.bad_ids == "refuse" and any(not one.sound for one in made))
+        or kind in _OWN_ENDINGS
+        or (kind == "guard" and read.on_guard == "stop")
+        or (read.summary_failure == "error" and _summary_failed(run, view))
+        or read.listener_errors == "propagate"
+        or _ends_in_error(actual(run, view), view)
+    )
+
+
+def _summary_failed(run: Run, view: View) -> bool:
     summary = run.outcome_of(run.summary[-1]) if run.summary else None
-    if (
-        summary is not None
-        and (summary.failed or is_empty(summary, read) or summary.said)
-        and read.summary_failure == "error"
-    ):
-        return True
-    return read.listener_errors == "propagate" or _ends_in_error(actual(run, view), view)
+    return summary is not None and (summary.failed or is_empty(summary, view.dialect) or bool(summary.said))
 
 
 def _ends_in_error(really: str | None, view: View) -> bool:

@@ -53,7 +53,9 @@ def _of_call(call: Call, mine: list[Report], run: Run, view: View) -> Judged:
         yield Finding(f"{len(mine)} usage reports name {call.id}, expected one", mine[1].seq, (mine[0].seq,))
     elif (mine[0].input, mine[0].output) != (usage.get("input"), usage.get("output")):
         came = f"{mine[0].input!r} in, {mine[0].output!r} out"
-        yield Finding(f"the usage report for {call.id} says {came}, but the model reported {figures}", mine[0].seq, (call.seq,))
+        yield Finding(
+            f"the usage report for {call.id} says {came}, but the model reported {figures}", mine[0].seq, (call.seq,)
+        )
     else:
         yield OK
 

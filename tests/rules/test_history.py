@@ -104,7 +104,7 @@ BROKEN_IDS = {
     ),
     "another id": (
         [USER, assistant(("look", "{}", "c1")), tool("c7")],
-        "the result at messages[2] says id 'c7', expected one of the calls before it: ['c1']",
+        "the result at messages[2] has the id 'c7', expected that of a call before it: ['c1']",
     ),
 }
 
@@ -114,11 +114,11 @@ def test_ids_that_the_agent_broke_are_found(messages, says):
     assert says in one("HIS-3", looked(messages=messages)).message
 
 
-def test_one_id_for_two_calls_is_found_for_both():
+def test_one_id_for_two_calls_is_found_once():
     twice = [USER, assistant(("look", "{}", "c1"), ("look", "{}", "c1")), tool("c1"), tool("c1")]
     s = looked(calls=(("look", "{}", "c1"), ("look", "{}", "c2")), messages=twice)
     assert [f.message for f in judged("HIS-3", s)] == [
-        "m2: call 'c1' (look) of messages[1]: 2 calls of the request have this id, expected one"
+        "m2: 2 calls have the id 'c1' (messages[1], messages[1]), expected one"
     ]
 
 
@@ -126,7 +126,7 @@ def test_ids_the_model_broke_are_judged_as_a_recommendation_and_only_there():
     same = (("look", "{}", "c1"), ("look", "{}", "c1"))
     assert judged("HIS-3", looked(calls=same)) == []
     [found] = judged("HIS-3b", looked(calls=same))
-    assert "2 calls of the request have this id" in found.message
+    assert "2 calls have the id 'c1'" in found.message
     assert BY_ID["HIS-3b"].level is SHOULD
     repaired = [USER, assistant(("look", "{}", "c1"), ("look", "{}", "c1-2")), tool("c1"), tool("c1-2")]
     assert judged("HIS-3b", looked(calls=same, messages=repaired)) == [OK]

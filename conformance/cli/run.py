@@ -1,0 +1,93 @@
+"""`conformance run`: play scenarios to an agent and judge what it did."""
+
+import click
+
+
+@click.command("run")
+@click.argument("selectors", nargs=-1, metavar="[SCENARIO]...")
+@click.option("--agent", "spec", default="reference", show_default=True, metavar="SPEC", help="See `conformance agents`.")
+@click.option(
+    "--dialect",
+    "declared",
+    metavar="NAME",
+    help="Judge under these keys instead of the agent's own: summarize, stop, error, raise, key=value,key=value, or a file.",
+)
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only scenarios with this tag; repeatable, any will do.")
+@click.option("--rule", "rules", multiple=True, metavar="ID", help="Only scenarios that exercise this rule; repeatable.")
+@click.option("--out", metavar="DIR", help="Save recordings, their stable text and report.json here.")
+@click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
+@click.option("--repeat", type=click.IntRange(min=1), default=1, metavar="N", help="Play each so often in each cell.")
+@click.option("--strict", is_flag=True, help="A warning is exit code 1, too.")
+@click.option("-x", "first", is_flag=True, help="Stop at the first play that fails or cannot be run.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    selectors: tuple[str, ...],
+    spec: str,
+    declared: str | None,
+    tags: tuple[str, ...],
+    rules: tuple[str, ...],
+    out: str | None,
+    form: str,
+    repeat: int,
+    *,
+    strict: bool,
+    first: bool,
+) -> None:
+    """
+    Play scenarios to an agent and judge what it did.
+
+    A SCENARIO is an id, a file or a folder; without any, and without --tag and --rule, the core of the kit is played.
+    """
+    import asyncio  # noqa: PLC0415 - start-up time
+    from pathlib import Path  # noqa: PLC0415 - start-up time
+
+    from conformance.again import so_far  # noqa: PLC0415 - start-up time
+    from conformance.certify import Judged, certify  # noqa: PLC0415 - start-up time
+    from conformance.cli.chosen import CORE, chosen  # noqa: PLC0415 - start-up time
+    from conformance.cli.declaration import declaration  # noqa: PLC0415 - start-up time
+    from conformance.cli.progress import progress, stdout_apart  # noqa: PLC0415 - start-up time
+    from conformance.cli.saved import save, write  # noqa: PLC0415 - start-up time
+    from conformance.cli.showing import command_line, show  # noqa: PLC0415 - start-up time
+    from conformance.cli.verbs import INTERRUPTED  # noqa: PLC0415 - verbs imports this file
+    from conformance.judge import Verdict  # noqa: PLC0415 - start-up time
+    from conformance.report import Report  # noqa: PLC0415 - start-up time
+    from conformance.reporters.as_json import json_text  # noqa: PLC0415 - start-up time
+    from conformance.rules import RULES  # noqa: PLC0415 - start-up time
+
+    under = None if declared is None else declaration(declared)
+    plans = chosen(selectors, tags=tags if tags or selectors or rules else (CORE,), rules=rules)
+    folder = None if out is None else Path(out)
+    made: list[Judged] = []
+    interrupted = False
+
+    with progress(len(plans)) as tell, stdout_apart():
+
+        def watch(one: Judged) -> None:
+            if folder is not None:
+                save(folder, one)
+            made.append(one)
+            tell(one)
+
+        def stop_at(one: Judged) -> bool:
+            return first and (one.judgement is None or one.judgement.verdict == Verdict.FAIL)
+
+        scenarios = [one.scenario for one in plans]
+        try:
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+            rep: Report | None = asyncio.run(
+                certify(spec, scenarios, RULES, override=under, repeat=repeat, stop_at=stop_at, watch=watch)
+            )
+        except KeyboardInterrupt:
+            interrupted = True
+            rep = so_far(made, RULES)
+
+    if rep is None:
+        raise KeyboardInterrupt
+    if folder is not None:
+        write(folder / "report.json", json_text(rep).encode("ascii"))
+    names = {one.scenario.id: one.name for one in plans}
+    options = ("--agent", spec, *(() if declared is None else ("--dialect", declared)))
+    code = show(rep, lambda scenario: command_line("run", names[scenario], *options), form, strict=strict)
+    ctx.exit(INTERRUPTED if interrupted else code)

@@ -1,0 +1,53 @@
+"""Recordings as files: read back from where they were saved, and written whole or not at all."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from conformance.certify import Judged
+from conformance.errors import RecordingError
+from conformance.recording import Recording, from_bytes, to_bytes
+from conformance.snapshot import stable_text
+
+
+def read(names: Iterable[str]) -> dict[str, Recording]:
+    """
+    The recordings in these files, and in the *.jsonl files of these folders, by path.
+
+    Raises:
+        RecordingError: a file cannot be read, or a folder holds none.
+    """
+    return {str(path): _read(path) for name in names for path in _found(Path(name))}
+
+
+def _found(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = sorted(path.glob("*.jsonl"))
+    if not found:
+        raise RecordingError(f"{path}: this folder has no *.jsonl file, expected recordings as `run --out` saves them")
+    return found
+
+
+def _read(path: Path) -> Recording:
+    try:
+        return from_bytes(path.read_bytes(), str(path))
+    except (OSError, ValueError) as error:
+        raise RecordingError(f"{path}: the file cannot be read: {error}") from error
+
+
+def save(folder: Path, one: Judged) -> None:
+    """Write a play's recording and, of the first of its repeats, the stable text. A play that failed to start leaves nothing."""
+    if one.play.recording is None or one.judgement is None:
+        return
+    name = f"{one.play.scenario.id}.{one.play.cell.name.replace('/', '-')}"
+    write(folder / f"{name}.{one.play.turn + 1}.jsonl", to_bytes(one.play.recording))
+    if one.play.turn == 0:
+        write(folder / f"{name}.txt", stable_text(one.judgement.view).encode("utf-8", "backslashreplace"))
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a file whole: who reads it sees the old one or the new one, whenever the command is ended."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_bytes(data)
+    os.replace(part, path)  # noqa: PTH105 - Path.replace says the same, this says atomic
