@@ -131,8 +131,17 @@ def actual(run: Run, view: View) -> str | None:
 def _at_limit(run: Run, last: Call | None, _dialect: Dialect) -> bool:
     if run.summary or run.max_iters == 0:
         return bool(run.summary) or last is None
-    spent = run.max_iters is not None and run.rounds >= run.max_iters
-    return spent and last is not None and bool(last.said)
+    return _spent(run) and last is not None and bool(last.said)
+
+
+def _spent(run: Run) -> bool:
+    return run.max_iters is not None and run.rounds >= run.max_iters
+
+
+def _empty(run: Run, last: Call | None, dialect: Dialect) -> bool:
+    # Where an empty reply spends a round, the last round's one ends the run as empty or as limit, and both are true.
+    costs = dialect.retry_budget == "counts" or dialect.empty_response == "continue"
+    return last is not None and is_empty(last, dialect) and not (costs and _spent(run))
 
 
 def _stopped(call: Call | None, reason: str) -> bool:
@@ -152,7 +161,7 @@ _ENDINGS: tuple[tuple[str, _Holds], ...] = (
     ("limit", lambda run, last, dialect: bool(run.summary) and _at_limit(run, last, dialect)),
     ("overflow", lambda _run, last, _dialect: last is not None and last.overflow),
     ("model_error", lambda _run, last, _dialect: last is not None and last.failed),
-    ("empty", lambda _run, last, dialect: last is not None and is_empty(last, dialect)),
+    ("empty", _empty),
     ("answered", lambda _run, last, dialect: last is not None and answer(last, dialect) is not None),
     ("truncated", lambda _run, last, _dialect: _stopped(last, "length")),
     ("filtered", lambda _run, last, _dialect: _stopped(last, "filter")),

@@ -1,6 +1,5 @@
 """Whether a run came to its round limit, and what stood there when it did. Reads no ending as right or wrong."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +7,7 @@ from conformance.agui import text_messages
 from conformance.classes import is_empty
 from conformance.dialect import Dialect
 from conformance.outcome import answer, claimed
+from conformance.pairing import arguments
 from conformance.view import Call, Execution, Run, View
 from fake_models.messages import ToolCall
 from fake_models.tools import Hangs, argument_error
@@ -72,16 +72,13 @@ def _runs(one: ToolCall, view: View) -> bool:
     tool = view.scenario.tools.get(one.name)
     if tool is None or tool.approval or any(isinstance(outcome, Hangs) for outcome in tool.sequence):
         return False
-    arguments = arguments_of(one)
-    return arguments is not None and argument_error(tool, arguments) is None
+    given = arguments_of(one)
+    return given is not None and argument_error(tool, given) is None
 
 
 def arguments_of(one: ToolCall) -> dict[str, Any] | None:
-    """A call's arguments as an object, blank text meaning none; None where the text is no JSON object."""
-    try:
-        value = json.loads(one.arguments.strip() or "{}")
-    except ValueError:
-        return None
+    """A call's arguments as an object, None where the text is no JSON object."""
+    value = arguments(one.arguments)
     return value if isinstance(value, dict) else None
 
 
@@ -106,6 +103,26 @@ def closing(run: Run) -> Call | None:
 def offers_tools(run: Run) -> bool:
     """Whether the agent offers tools at all, so that a request without them says something."""
     return any(call.request.callable_tools for call in run.main)
+
+
+def early_closing(run: Run, view: View) -> Call | None:
+    """
+    A request for a closing text in the place of a round: no tool can be called in it, and the run says that its limit was reached.
+
+    None where it stands behind the rounds, as a summary does, or where nothing says that it closes.
+    """
+    claim = claimed(run, view)
+    last = run.regular[-1] if run.regular else None
+    if last is None or claim is None or claim.kind != "limit" or last.request.callable_tools or not view.scenario.tools:
+        return None
+    return (
+        last if run.max_iters is not None and (last.round or 0) <= run.max_iters and run.tool_choice != "none" else None
+    )
+
+
+def rounds_made(run: Run, view: View) -> int:
+    """The rounds that the model could act in."""
+    return run.rounds - (early_closing(run, view) is not None)
 
 
 def words_after(run: Run, view: View, seq: int) -> str | None:

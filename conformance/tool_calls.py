@@ -103,8 +103,9 @@ def tool_calls(view: View) -> Calls:
     past = tuple(_past(view))
     made = list(_made(view, past))
     strays = []
+    sessions = {run.id: run.session for run in view.runs}
     for execution in view.executions:
-        at = _owner(execution, made)
+        at = _owner(execution, made, sessions)
         if at is None:
             strays.append(execution)
         else:
@@ -213,7 +214,7 @@ _OWNERSHIP: Sequence[tuple[bool, bool, Sequence[Callable[[Made, Execution], bool
 )
 
 
-def _owner(execution: Execution, made: Sequence[Made]) -> int | None:
+def _owner(execution: Execution, made: Sequence[Made], sessions: Mapping[str, str]) -> int | None:
     before = [at for at, one in enumerate(made) if one.seq < execution.seq and one.call.name == execution.tool]
     mine = [at for at in before if made[at].run.id == execution.run]
     for whole, free, shares in _OWNERSHIP:
@@ -227,8 +228,8 @@ def _owner(execution: Execution, made: Sequence[Made]) -> int | None:
         if fits:
             # The first that waits, but the last that was served: a repetition follows what it repeats.
             return fits[0] if free else fits[-1]
-    session = {one.run.session for one in made if one.run.id == execution.run}
-    waiting = [at for at in before if made[at].whole and not made[at].executions and made[at].run.session in session]
+    session = sessions[execution.run]
+    waiting = [at for at in before if made[at].whole and not made[at].executions and made[at].run.session == session]
     return next((at for at in waiting if _same_id(made[at], execution) or _same_arguments(made[at], execution)), None)
 
 

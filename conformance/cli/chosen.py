@@ -29,9 +29,7 @@ def chosen(selectors: Sequence[str], *, tags: Collection[str] = (), rules: Colle
     Raises:
         LoadError: a selector, tag or rule names nothing, or a scenario has a problem.
     """
-    for rule in rules:
-        if rule not in BY_ID:
-            raise LoadError([Problem((), f"--rule {rule!r}: there is no such rule{guess(rule, BY_ID)}")])
+    rules = [_rule(word) for word in rules]
     home = library().resolve()
     paths = find(selectors, [home])
     every = tuple(
@@ -42,6 +40,13 @@ def chosen(selectors: Sequence[str], *, tags: Collection[str] = (), rules: Colle
     if not kept:
         raise LoadError([Problem((), _nothing(every, tags, rules))])
     return kept
+
+
+def _rule(word: str) -> str:
+    found = next((rule for rule in BY_ID if rule.casefold() == word.casefold()), None)
+    if found is None:
+        raise LoadError([Problem((), f"--rule {word!r}: there is no such rule{guess(word.upper(), BY_ID)}")])
+    return found
 
 
 def _meets(wanted: Collection[str], has: Iterable[str]) -> bool:

@@ -27,7 +27,7 @@ def _in_file(name: str) -> dict[str, Any]:
     path = Path(name)
     if not path.is_file():
         near = nearest(name, ON_LIMIT)
-        hint = "" if near is None else f"; did you mean {near!r}?"
+        hint = "." if near is None else f"; did you mean {near!r}?"
         ways = f"{', '.join(ON_LIMIT)}, key=value,key=value, or a YAML or JSON file of dialect keys"
         raise LoadError([Problem((), f"--dialect {name!r}: there is no such file{hint} Expected {ways}")])
     data = read_data(path)

@@ -17,6 +17,6 @@ def command(rule_id: str | None) -> None:
         return
     rule = next((one for one in RULES if one.id.casefold() == rule_id.casefold()), None)
     if rule is None:
-        raise LoadError([Problem((), f"there is no rule {rule_id!r}{guess(rule_id, BY_ID)}")])
+        raise LoadError([Problem((), f"there is no rule {rule_id!r}{guess(rule_id.upper(), BY_ID)}")])
     exercising = [plan.id for plan in load_all(bundled()) if rule.id in plan.exercises]
     click.echo(explained(rule, exercising), nl=False)

@@ -40,14 +40,13 @@ def command(
     A SCENARIO is an id, a file or a folder; without any, and without --tag and --rule, the core of the kit is played.
     """
     import asyncio  # noqa: PLC0415 - start-up time
-    from pathlib import Path  # noqa: PLC0415 - start-up time
 
     from conformance.again import so_far  # noqa: PLC0415 - start-up time
     from conformance.certify import Judged, certify  # noqa: PLC0415 - start-up time
     from conformance.cli.chosen import CORE, chosen  # noqa: PLC0415 - start-up time
     from conformance.cli.declaration import declaration  # noqa: PLC0415 - start-up time
     from conformance.cli.progress import progress, stdout_apart  # noqa: PLC0415 - start-up time
-    from conformance.cli.saved import save, write  # noqa: PLC0415 - start-up time
+    from conformance.cli.saved import folder, save, write  # noqa: PLC0415 - start-up time
     from conformance.cli.showing import command_line, show  # noqa: PLC0415 - start-up time
     from conformance.cli.verbs import INTERRUPTED  # noqa: PLC0415 - verbs imports this file
     from conformance.judge import Verdict  # noqa: PLC0415 - start-up time
@@ -57,15 +56,15 @@ def command(
 
     under = None if declared is None else declaration(declared)
     plans = chosen(selectors, tags=tags if tags or selectors or rules else (CORE,), rules=rules)
-    folder = None if out is None else Path(out)
+    place = None if out is None else folder(out)
     made: list[Judged] = []
     interrupted = False
 
     with progress(len(plans)) as tell, stdout_apart():
 
         def watch(one: Judged) -> None:
-            if folder is not None:
-                save(folder, one)
+            if place is not None:
+                save(one, place)
             made.append(one)
             tell(one)
 
@@ -74,8 +73,6 @@ def command(
 
         scenarios = [one.scenario for one in plans]
         try:
-            if folder is not None:
-                folder.mkdir(parents=True, exist_ok=True)
             rep: Report | None = asyncio.run(
                 certify(spec, scenarios, RULES, override=under, repeat=repeat, stop_at=stop_at, watch=watch)
             )
@@ -85,8 +82,8 @@ def command(
 
     if rep is None:
         raise KeyboardInterrupt
-    if folder is not None:
-        write(folder / "report.json", json_text(rep).encode("ascii"))
+    if place is not None:
+        write(place / "report.json", json_text(rep).encode("ascii"))
     names = {one.scenario.id: one.name for one in plans}
     options = ("--agent", spec, *(() if declared is None else ("--dialect", declared)))
     code = show(rep, lambda scenario: command_line("run", names[scenario], *options), form, strict=strict)

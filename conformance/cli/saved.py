@@ -1,11 +1,10 @@
 """Recordings as files: read back from where they were saved, and written whole or not at all."""
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from conformance.certify import Judged
-from conformance.errors import RecordingError
+from conformance.errors import ConformanceError, RecordingError
 from conformance.recording import Recording, from_bytes, to_bytes
 from conformance.snapshot import stable_text
 
@@ -36,18 +35,36 @@ def _read(path: Path) -> Recording:
         raise RecordingError(f"{path}: the file cannot be read: {error}") from error
 
 
-def save(folder: Path, one: Judged) -> None:
+def folder(name: str) -> Path:
+    """
+    The folder of this name, made if need be.
+
+    Raises:
+        ConformanceError: it cannot be made.
+    """
+    path = Path(name)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConformanceError(f"--out {name!r}: the folder cannot be made: {error}") from error
+    return path
+
+
+def save(one: Judged, place: Path) -> None:
     """Write a play's recording and, of the first of its repeats, the stable text. A play that failed to start leaves nothing."""
     if one.play.recording is None or one.judgement is None:
         return
     name = f"{one.play.scenario.id}.{one.play.cell.name.replace('/', '-')}"
-    write(folder / f"{name}.{one.play.turn + 1}.jsonl", to_bytes(one.play.recording))
+    write(place / f"{name}.{one.play.turn + 1}.jsonl", to_bytes(one.play.recording))
     if one.play.turn == 0:
-        write(folder / f"{name}.txt", stable_text(one.judgement.view).encode("utf-8", "backslashreplace"))
+        write(place / f"{name}.txt", stable_text(one.judgement.view).encode("utf-8", "backslashreplace"))
 
 
 def write(path: Path, data: bytes) -> None:
     """Write a file whole: who reads it sees the old one or the new one, whenever the command is ended."""
     part = path.with_name(f"{path.name}.part")
-    part.write_bytes(data)
-    os.replace(part, path)  # noqa: PTH105 - Path.replace says the same, this says atomic
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    except OSError as error:
+        raise ConformanceError(f"{path}: the file cannot be written: {error}") from error

@@ -6,6 +6,7 @@ from typing import Any
 from conformance.containment import carries, scalars
 from conformance.observing.sighting import Sighting, failed_as, name_out, over
 from conformance.round_limit import arguments_of, executed
+from conformance.tool_calls import extra_arguments
 from conformance.view import Call, Execution, Run, View
 from fake_models.messages import ToolCall
 from fake_models.tools import Tool, argument_error
@@ -58,7 +59,7 @@ def _fate(run: Run, view: View, seq: int, what: str) -> Iterator[Sighting]:
 def type_check(view: View) -> Iterator[Sighting]:
     """Who refused an argument of the wrong type: the tool, which was run for it, or the loop, which went on without."""
     for run, call, one, tool, given in _objects(view):
-        if set(tool.parameters.get("required", ())) - set(given) or _extras(tool, given):
+        if set(tool.parameters.get("required", ())) - set(given) or extra_arguments(tool, given):
             continue
         if argument_error(tool, given) is None:
             continue
@@ -73,7 +74,7 @@ def type_check(view: View) -> Iterator[Sighting]:
 def extra_args(view: View) -> Iterator[Sighting]:
     """What became of arguments that the schema neither names nor allows expressly."""
     for run, call, one, tool, given in _objects(view):
-        extras = _extras(tool, given)
+        extras = extra_arguments(tool, given)
         base = {key: value for key, value in given.items() if key not in extras}
         if not extras or argument_error(tool, base) is not None:
             continue
@@ -118,12 +119,6 @@ def _objects(view: View) -> Iterator[tuple[Run, Call, ToolCall, Tool, dict[str, 
             tool, given = view.scenario.tools.get(one.name), arguments_of(one)
             if tool is not None and given is not None and names.count(one.name) == 1:
                 yield run, call, one, tool, given
-
-
-def _extras(tool: Tool, given: dict[str, Any]) -> frozenset[str]:
-    schema = tool.parameters
-    open_ended = schema.get("additionalProperties", False) is not False or "patternProperties" in schema
-    return frozenset() if open_ended else frozenset(given) - set(schema.get("properties", {}))
 
 
 def _executions(run: Run, call: Call, one: ToolCall) -> Sequence[Execution]:

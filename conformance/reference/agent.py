@@ -129,7 +129,6 @@ VARIED: tuple[tuple[str, Any], ...] = (
     ("default_max_iters", "unlimited"),
     ("last_round_tools", "skip"),
     ("retry_budget", "counts"),
-    ("empty_response", {"retry_then_error": 0}),
     ("empty_response", {"retry_then_error": 2}),
     ("empty_response", "finish"),
     ("empty_response", "continue"),

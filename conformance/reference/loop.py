@@ -101,8 +101,10 @@ def _from_empty(run: Run, _heard: Said) -> Steps[Ending | Again]:
         return Again(nudge, new_round=True)
     if run.tried("empty") < run.dialect.empty_retries:
         return Again(nudge, new_round=run.dialect.retry_budget == "counts")
-    terminal: Terminal = "flagged" if way == "finish" else "error"
-    return Ending("empty", terminal, f"the model's reply was empty, after {run.dialect.empty_retries} retries")
+    if way == "finish":
+        # Nothing is made up: the run ends as if the silence had been the answer, which is what this dialect declares.
+        return Ending("answered", "finished")
+    return Ending("empty", "error", f"the model's reply was empty, after {run.dialect.empty_retries} retries")
 
 
 def _from_overflow(run: Run, heard: Said | Failure) -> Steps[Ending | Again]:

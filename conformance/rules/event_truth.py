@@ -7,7 +7,7 @@ from typing import Literal
 
 from conformance.agui import ShownCall, ShownResult, text_messages, tool_results
 from conformance.agui import tool_calls as calls_shown
-from conformance.containment import carries
+from conformance.containment import carries, scalars
 from conformance.pairing import arguments
 from conformance.rule import OK, SHOULD, Finding, Right
 from conformance.tool_calls import Made, equal
@@ -49,8 +49,9 @@ def _tells(shown: ShownCall, made: Made) -> bool:
         return made.call.arguments.startswith(shown.arguments)
     said = arguments(shown.arguments)
     if not isinstance(made.arguments, dict):
-        # Text that is no object may be shown as it is, or as what the agent keeps in its place.
-        return said == {} or not carries(shown.arguments, made.call.arguments)
+        # Text that is no object may be shown as it is, inside a value of the agent's own, or not at all; never repaired.
+        raw = made.call.arguments.strip()
+        return said == {} or equal(said, made.arguments) or any(raw in str(one) for one in scalars(said))
     return any(equal(said, one) for one in (made.arguments, *(ran.arguments for ran in made.executions)))
 
 

@@ -1,13 +1,12 @@
 """HIS: the history an agent sends to the model holds the conversation as it was, in the shape its wire asks for."""
 
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from conformance.containment import carries
-from conformance.pairing import Paired, Pairs, pair
 from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
+from conformance.rules.history_shape import his_1, his_2, his_3, his_3b, his_4, needs_messages
 from conformance.tool_calls import Calls, Made, as_text, next_main, said_in, tool_calls
 from conformance.view import Call, Execution, Run, View
 from fake_models.tools import Large
@@ -19,171 +18,6 @@ Judged = Iterator[Finding | Literal[Right.OK]]
 LARGE_BYTES = 4096
 #: Bytes a token stands for where a model's window is counted in tokens.
 BYTES_PER_TOKEN = 4
-
-
-def _needs_messages(view: View) -> str | None:
-    return "dialect" if view.dialect.tool_history == "text" else None
-
-
-def _requests(view: View) -> Iterator[tuple[Run, Call, Pairs]]:
-    """Every request once: an attempt repeats a body that was judged already."""
-    for run in view.runs:
-        for call in run.calls:
-            if call.kind != "attempt":
-                yield run, call, pair(call.request.messages)
-
-
-def _named(one: Paired) -> str:
-    return f"call {one.call.id!r} ({one.call.name}) of messages[{one.index}]"
-
-
-def _his_1(view: View) -> Judged:
-    told: set[tuple[str, str | None, str, int]] = set()
-    for run, call, pairs in _requests(view):
-        for one in pairs.calls:
-            problem = _results(one)
-            # A broken history is sent again with every request that follows: it is told of once.
-            mark = (run.session, one.call.id, one.call.name, one.index)
-            if problem is None:
-                yield OK
-            elif mark not in told:
-                told.add(mark)
-                yield Finding(f"{call.id}: {_named(one)} {problem}", call.seq)
-
-
-def _results(one: Paired) -> str | None:
-    where = ", ".join(f"messages[{result.index}]" for result in (*one.results, *one.late))
-    match len(one.results), len(one.late):
-        case 1, 0:
-            return None
-        case 0, 0:
-            return (
-                "has no result, expected exactly one tool message directly behind it; "
-                "answer calls that did not run with an error result"
-            )
-        case 0, 1:
-            return f"has its result at {where}, expected it directly behind the call, before any other message"
-        case count, late:
-            return f"has {count + late} results ({where}), expected exactly one"
-
-
-def _his_2(view: View) -> Judged:
-    told: set[tuple[str, str | None, int]] = set()
-    for run, call, pairs in _requests(view):
-        if any(message.role == "tool" for message in call.request.messages) and not pairs.orphans:
-            yield OK
-        for orphan in pairs.orphans:
-            mark = (run.session, orphan.result.message.tool_call_id, orphan.result.index)
-            if mark not in told:
-                told.add(mark)
-                yield Finding(
-                    f"{call.id}: messages[{orphan.result.index}] is a result for call id "
-                    f"{orphan.result.message.tool_call_id!r}, but no call before it has that id; "
-                    "drop a result together with its call",
-                    call.seq,
-                )
-
-
-def _id_breaches(pairs: Pairs) -> Iterator[tuple[str, str]]:
-    """What is wrong with the ids of a request, each with what tells it from another breach in a later request."""
-    for call_id, count in Counter(one.call.id for one in pairs.calls if one.call.id).items():
-        if count > 1:
-            places = ", ".join(f"messages[{one.index}]" for one in pairs.calls if one.call.id == call_id)
-            yield f"twice {call_id}", f"{count} calls have the id {call_id!r} ({places}), expected one"
-    for one in pairs.calls:
-        if not one.call.id:
-            yield f"none {one.index}", f"{_named(one)} has no id, expected a non-empty one that its result repeats"
-    open_rows = {one.index for one in pairs.calls if not one.results and not one.late}
-    for orphan in pairs.orphans:
-        if orphan.behind in open_rows:
-            came = orphan.result.message.tool_call_id
-            wanted = [one.call.id for one in pairs.calls if one.index == orphan.behind]
-            yield (
-                f"other {came}",
-                f"the result at messages[{orphan.result.index}] has the id {came!r}, expected that of a call before it: {wanted!r}",
-            )
-
-
-def _ids(view: View, *, sound: bool) -> Judged:
-    calls = tool_calls(view)
-    told: set[tuple[str, str]] = set()
-    for run, call, pairs in _requests(view):
-        said = calls.said_before(call, run.session)
-        if all(made.sound for made in said) is not sound:
-            continue
-        breaches = list(_id_breaches(pairs))
-        if not sound and view.dialect.bad_ids == "repair" and call.kind in ("regular", "retry", "summary"):
-            breaches += _lost(said, calls.carried(call, run.session), call, run)
-        for mark, breach in breaches:
-            # What is wrong in one request is wrong in all that follow: it is told of once.
-            if (run.session, mark) not in told:
-                told.add((run.session, mark))
-                yield Finding(f"{call.id}: {breach}", call.seq)
-        if pairs.calls and not breaches:
-            yield OK
-
-
-def _lost(
-    said: tuple[Made, ...], carried: Mapping[tuple[str, int], Paired], call: Call, run: Run
-) -> list[tuple[str, str]]:
-    """The calls with unusable ids that are not in the request right behind them."""
-    fresh = [m for m in said if not m.sound and m.run is run and next_main(run, m.by.end_seq) is call]
-    return [
-        (
-            f"lost {made.key}",
-            f"{made} came with an id that is missing, empty or used before, and is not in the request, "
-            "expected it under an id of its own",
-        )
-        for made in fresh
-        if made.key not in carried
-    ]
-
-
-def _his_3(view: View) -> Judged:
-    yield from _ids(view, sound=True)
-
-
-def _his_3b(view: View) -> Judged:
-    yield from _ids(view, sound=False)
-
-
-def _his_4(view: View) -> Judged:
-    calls = tool_calls(view)
-    for made in calls.made:
-        # Unknown tools and bad arguments are answered by ACT-3 to ACT-5, calls that ran by HIS-10.
-        if not made.whole or made.flaw not in (None, "extra"):
-            continue
-        found = _first_carrying(made, calls, view)
-        if found is None or any(one.seq < found[0].seq for one in made.executions):
-            continue
-        call, carried = found
-        if not (carried.results or carried.late):
-            yield Finding(
-                f"{call.id}: {made} never ran and has no result, expected an error result that says so",
-                call.seq,
-                related=(made.seq,),
-            )
-        elif not carried.content.strip():
-            yield Finding(
-                f"{call.id}: {made} never ran and its result is blank, expected an error result that says so: "
-                "to the model a blank result is a tool that ran and returned nothing",
-                call.seq,
-                related=(made.seq,),
-            )
-        else:
-            yield OK
-
-
-def _first_carrying(made: Made, calls: Calls, view: View) -> tuple[Call, Paired] | None:
-    """The first request of the session's conversation after the call was said, if it carries the call."""
-    after = [
-        call for run in view.runs if run.session == made.run.session for call in run.main if call.seq > made.by.end_seq
-    ]
-    if not after:
-        return None
-    first = min(after, key=lambda call: call.seq)
-    carried = calls.carried(first, made.run.session).get(made.key)
-    return None if carried is None else (first, carried)
 
 
 def _his_7(view: View) -> Judged:
@@ -305,8 +139,8 @@ RULES: tuple[Rule, ...] = (
         ),
         channels="M",
         keys=("tool_history",),
-        applies=_needs_messages,
-        check=_his_1,
+        applies=needs_messages,
+        check=his_1,
     ),
     Rule(
         id="HIS-2",
@@ -318,8 +152,8 @@ RULES: tuple[Rule, ...] = (
             f"{_ISSUES}/strands-agents/harness-sdk/issues/1435",
         ),
         channels="M",
-        applies=_needs_messages,
-        check=_his_2,
+        applies=needs_messages,
+        check=his_2,
     ),
     Rule(
         id="HIS-3",
@@ -332,8 +166,8 @@ RULES: tuple[Rule, ...] = (
             f"{_ISSUES}/open-webui/open-webui/issues/28305",
         ),
         channels="M",
-        applies=_needs_messages,
-        check=_his_3,
+        applies=needs_messages,
+        check=his_3,
     ),
     Rule(
         id="HIS-3b",
@@ -347,8 +181,8 @@ RULES: tuple[Rule, ...] = (
         ),
         channels="M",
         keys=("bad_ids",),
-        applies=_needs_messages,
-        check=_his_3b,
+        applies=needs_messages,
+        check=his_3b,
     ),
     Rule(
         id="HIS-4",
@@ -363,8 +197,8 @@ RULES: tuple[Rule, ...] = (
             f"{_ISSUES}/devoxx/DevoxxGenieIDEAPlugin/pull/1194",
         ),
         channels="M",
-        applies=_needs_messages,
-        check=_his_4,
+        applies=needs_messages,
+        check=his_4,
     ),
     Rule(
         id="HIS-7",

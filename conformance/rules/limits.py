@@ -7,7 +7,17 @@ from typing import Literal
 from conformance.observing.limit import ending
 from conformance.observing.sighting import over
 from conformance.outcome import answer, claimed, last_call, marker_kind, marker_payload, markers
-from conformance.round_limit import asks, ended_there, executed, last_round, numbers, reached, sound
+from conformance.round_limit import (
+    asks,
+    early_closing,
+    ended_there,
+    executed,
+    last_round,
+    numbers,
+    reached,
+    rounds_made,
+    sound,
+)
 from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
 from conformance.view import Call, Run, View
 
@@ -63,9 +73,11 @@ def _no_limit_before_n(run: Run, view: View) -> Judged:
     claim = claimed(run, view)
     if not run.limited or run.max_iters is None or claim is None or claim.kind != "limit" or run.cancelled:
         return
-    if run.rounds < run.max_iters:
+    made, closing = rounds_made(run, view), early_closing(run, view)
+    if made < run.max_iters:
+        instead = f"; {closing.id}, which offers no tools, is none" if closing else ""
         yield Finding(
-            f"run {run.id} ends as limit after {run.rounds} rounds, and the caller allows {run.max_iters}", claim.seq
+            f"run {run.id} ends as limit after {made} rounds, and the caller allows {run.max_iters}{instead}", claim.seq
         )
     else:
         yield OK
@@ -86,11 +98,11 @@ def each_run_has_the_whole_budget(view: View) -> Judged:
             and not any(x.error for x in executed(run, last))
         )
         if (
-            run.rounds < run.max_iters
+            rounds_made(run, view) < run.max_iters
             and claim is not None
             and (claim.kind == "limit" or (claim.kind == "error" and cut))
         ):
-            message = f"run {run.id} was ended as {claim.kind} after {run.rounds} of its {run.max_iters} rounds; the runs before it made {before}, which are not its own"
+            message = f"run {run.id} was ended as {claim.kind} after {rounds_made(run, view)} of its {run.max_iters} rounds; the runs before it made {before}, which are not its own"
             yield Finding(message, claim.seq)
         elif before + run.rounds > run.max_iters:
             yield OK

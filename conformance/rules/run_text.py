@@ -54,7 +54,8 @@ def _words(run: Run, view: View) -> _Words | None:
     else:
         last = last_reply(run)
         said = answer(last, view.dialect) if last is not None and actual(run, view) == "answered" else None
-        if last is None or said is None:
+        # Where a blank counts as an answer, there is nothing in it that a reader could miss.
+        if last is None or said is None or not said.strip():
             return None
         call, final = last, said
     replies = [one.reply for one in run.calls if one.role in ("regular", "retry", "summary") and one.reply is not None]

@@ -1,5 +1,6 @@
 """SUM: the one call after the last allowed round, which asks the model for a closing text, recognised by its place."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -8,9 +9,9 @@ from conformance.containment import carries
 from conformance.observing.limit import closing_text
 from conformance.observing.sighting import over
 from conformance.outcome import claimed, final_text, markers
-from conformance.round_limit import words_after
+from conformance.round_limit import early_closing, words_after
 from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
-from conformance.view import Call, Execution, Run, View
+from conformance.view import Call, Execution, Reply, Run, View
 from fake_models.messages import Message, ToolCall
 
 Judged = Iterator[Finding | Literal[Right.OK]]
@@ -24,6 +25,8 @@ _FAILURE_WORDS = re.compile(
     r"|失败|错误|无法|未能|不可用|为空",
     re.IGNORECASE,
 )
+#: Results above this may be cut before they enter the history (ACT-12).
+LARGE_CHARACTERS = 4096
 #: What may stand around a call that is shown as if it were a text.
 _SCAFFOLD = re.compile(r"tools?|calls?|functions?|name|type|id|arguments|args|parameters|input|use", re.IGNORECASE)
 
@@ -61,6 +64,13 @@ def _left_over(call: Call) -> Iterator[Finding]:
 def one_call_beyond_the_rounds(view: View) -> Judged:
     """A second one only where the first failed, was empty or asked for a tool; any other is a round too many."""
     for run in view.runs:
+        early = early_closing(run, view)
+        if early is not None and not run.summary:
+            yield Finding(
+                f"{early.id} asks for the summary of run {run.id} in the place of round {early.round} of {run.max_iters}; "
+                "expected all rounds first, and the summary beside them",
+                early.seq,
+            )
         if not run.summary:
             continue
         last = run.summary[-1]
@@ -82,12 +92,14 @@ def its_calls_come_to_nothing(view: View) -> Judged:
     for run in view.runs:
         for summary in run.summary:
             reply = run.outcome_of(summary).reply
-            for one in reply.calls if reply is not None and reply.complete else ():
-                found = (
-                    [*_ran(one, reply.seq, run), *_unanswered(one, summary, view), *_shown(one, run, view)]
-                    if reply
-                    else []
-                )
+            if reply is None or not reply.complete:
+                continue
+            for one in reply.calls:
+                found = [
+                    *_ran(one, reply.seq, run),
+                    *_unanswered(one, summary, view),
+                    *_shown(one, reply, run, view),
+                ]
                 yield from found or (OK,)
 
 
@@ -121,9 +133,19 @@ def _unanswered(one: ToolCall, summary: Call, view: View) -> Iterator[Finding]:
                 return
 
 
-def _shown(one: ToolCall, run: Run, view: View) -> Iterator[Finding]:
+def _shown(one: ToolCall, reply: Reply, run: Run, view: View) -> Iterator[Finding]:
     text = final_text(run, view)
-    if text is None or one.name not in text:
+    if text is None:
+        return
+    beside = (reply.text or "").strip()
+    if beside and text.strip() == beside:
+        yield Finding(
+            f"the final text of run {run.id} is {text[:100]!r}, which the model said beside a call of {one.name} in the summary's "
+            "reply; expected a text that stands for the whole, since the model had not finished",
+            run.end_seq,
+            (reply.seq,),
+        )
+    if one.name not in text:
         return
     rest = text
     for part in (one.arguments, one.arguments.replace(" ", ""), one.id or "", one.name):
@@ -234,10 +256,16 @@ def it_carries_every_result(view: View) -> Judged:
                 (call.end_seq for call in run.calls if call.kind == "compaction" and call.seq < summary.seq), default=0
             )
             for x in run.executions:
-                if x.end_seq is not None and since < x.end_seq < summary.seq and x.error is None:
-                    yield from _carried(x, summary)
+                if x.end_seq is None or not since < x.end_seq < summary.seq or x.error is not None or _is_large(x):
+                    continue
+                yield from _carried(x, summary)
             if view.dialect.tool_history == "messages":
                 yield from _instructed(summary, run)
+
+
+def _is_large(x: Execution) -> bool:
+    """Whether a result may have been cut before it entered the history."""
+    return len(json.dumps(x.value, ensure_ascii=False)) > LARGE_CHARACTERS
 
 
 def _carried(x: Execution, summary: Call) -> Judged:

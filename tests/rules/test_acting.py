@@ -5,7 +5,8 @@ from story import Story
 
 from conformance.reading import view
 from conformance.rule import OK, SHOULD, Finding
-from conformance.rules.acting import RULES, faithful
+from conformance.rules.acting import RULES
+from conformance.rules.acting_once import faithful
 
 BY_ID = {rule.id: rule for rule in RULES}
 USER = {"role": "user", "content": "What is it?"}
@@ -223,6 +224,14 @@ def test_a_failure_that_reaches_the_model_is_right():
     assert judged("ACT-2", failed()) == [OK]
 
 
+def test_a_failure_that_a_second_try_made_good_is_none():
+    s = said(*ONE)
+    s.execute(*ONE[0], error=("OSError", "busy"), keep=False)
+    s.execute(*ONE[0], 42)
+    s.ask()
+    assert judged("ACT-2", s) == []
+
+
 def test_a_failure_in_other_words_is_found():
     assert one("ACT-2", failed(content="The tool failed.")).message == (
         "x1: call 'c1' (look) of m1 raised 'disk 7 is full', but its result does not say so: \"The tool failed.\""
@@ -394,3 +403,32 @@ def test_a_value_kept_by_a_compaction_counts_wherever_it_stands():
     at = s.reply(calls=[("look", {"n": 2}, "c3")])
     s.records[at - 1].data["resolved"].append({"path": "result.find", "from": "x1", "value": "V-2609A"})
     assert judged("ACT-7", s) == [OK, OK]
+
+
+def test_arguments_altered_without_an_id_still_find_their_call():
+    assert 'expected {"n": 1} as the model said it' in one("ACT-1", ran(ONE, [("look", {"n": 9}, None)])).message
+
+
+def test_a_call_of_the_answer_tool_is_nothing_to_run():
+    s = said(("done", {"text": "42"}, "c1"), dialect={"answer_by": "tool:done.text"})
+    assert judged("ACT-1", s) == []
+    assert judged("ACT-3", s) == []
+
+
+def test_calls_beside_one_that_ends_the_run_owe_no_execution():
+    both = [("nope", {}, "c1"), ("look", {"n": 1}, "c2")]
+    assert judged("ACT-1", said(*both, dialect={"unknown_tool": "raise"})) == []
+    assert "call 'c2' (look) of m1 was valid and never ran" in one("ACT-1", said(*both)).message
+
+
+def test_a_tool_behind_an_open_circuit_owes_no_execution():
+    s = failed(capabilities={"circuit_breaker": {"kind": "count", "threshold": 1}})
+    s.reply(calls=[("look", {"n": 3}, "c9")])
+    assert judged("ACT-1", s) == [OK]
+
+
+def test_a_name_that_was_corrected_for_the_model_is_found():
+    s = said(("Look", {"n": 1}, "c1"))
+    s.execute("look", {"n": 1}, "c1", 42)
+    s.ask()
+    assert "x1: call 'c1' (Look) of m1 names no tool that exists, and look ran with" in one("ACT-3", s).message

@@ -135,7 +135,7 @@ def test_ids_the_model_broke_are_judged_as_a_recommendation_and_only_there():
 def test_a_call_without_an_id_that_was_dropped_is_found_unless_refusal_is_declared():
     calls = (("look", "{}", None),)
     assert (
-        "call None (look) of m1 came with an id that is missing"
+        "call None (look) of m1 has an id that is missing"
         in one("HIS-3b", looked(calls=calls, messages=[USER])).message
     )
     assert judged("HIS-3b", looked(calls=calls, messages=[USER], dialect={"bad_ids": "refuse"})) == []
@@ -363,3 +363,18 @@ def test_calls_of_the_history_before_the_first_run_are_no_calls_of_the_model():
     s.ask(messages=[*before, assistant(("look", "{}", "c1")), tool("c1")])
     assert judged("HIS-10", s) == [OK]
     assert judged("HIS-3", s) == [OK, OK]
+
+
+def test_a_run_that_carries_no_text_of_the_user_is_not_judged():
+    s = Story(user=None, scenario={"runs": [{"resume": [], "model": [{"answer": "42"}]}]})
+    s.ask(messages=[USER])
+    assert judged("HIS-7", s) == []
+
+
+def test_a_call_in_the_very_last_reply_owes_nothing_yet():
+    s = Story()
+    s.ask()
+    s.reply(calls=[("look", {}, "c1")])
+    assert judged("HIS-4", s) == []
+    s.execute("look", {}, "c1", 42)
+    assert judged("HIS-10", s) == []

@@ -13,13 +13,13 @@ from typing import Any, cast
 import httpx2
 from ag_ui.core import RunAgentInput
 from openai import AsyncOpenAI
-from pydantic_ai import Agent, AgentRunResult, ModelMessage, UsageLimits
+from pydantic_ai import Agent, AgentRunResult, ModelMessage, ModelRetry, UsageLimits
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.tools import RunContext, Tool
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
-from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput
+from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput, ToolFailed
 from conformance.targets.pydantic_ai.events import Event, events, usage
 
 #: What differs from the recommended answers, each with where Pydantic AI says or does so. Paths are below pydantic_ai/.
@@ -30,7 +30,8 @@ DIALECT: Mapping[str, Any] = {
     "default_max_iters": 50,
     # usage.py, RunUsage.requests: every response of the loop counts, the answer to a retry prompt too; SDK retries do not.
     "retry_budget": "counts",
-    # _agent_graph.py, CallToolsNode: empty means no part, or only thinking and texts without a character.
+    # _agent_graph.py, CallToolsNode: a response of thinking only, or of texts without a character; a blank is a text.
+    "empty_is": ["no_parts", "null", "thinking"],
     # _agent_graph.py, consume_output_retry: one retry (AgentRetries), counted over the run.
     "recovery_scope": "run",
     # exceptions.py, ModelContextWindowExceededError: raised; compacting is left to the caller.
@@ -48,26 +49,31 @@ DIALECT: Mapping[str, Any] = {
     "events": "translated",
     # run.py, AgentRun.usage: a sum over the run.
     "usage_events": "per_run",
+    # exceptions.py. UnexpectedModelBehavior and ModelRequestRejectedError stay out: each is raised for several causes.
     "exceptions": {
         "UsageLimitExceeded": "limit",
-        "UnexpectedModelBehavior": "empty",
-        "OutputTokenLimitExceeded": "truncated",
+        # Of a text output: length was reached with nothing said.
+        "OutputTokenLimitExceeded": "overflow",
+        "ModelContextWindowExceededError": "overflow",
         "IncompleteToolCall": "truncated",
         "ContentFilterError": "filtered",
-        "ModelContextWindowExceededError": "overflow",
         "ToolFailed": "tool_error",
-        "ModelAPIError": "model_error",
-        "ModelHTTPError": "model_error",
-        "ModelRateLimitError": "model_error",
-        "ModelQuotaExceededError": "model_error",
-        "ModelUnavailableError": "model_error",
-        "ModelOverloadedError": "model_error",
-        "ModelServerError": "model_error",
-        "ModelConnectionError": "model_error",
-        "ModelTimeoutError": "model_error",
-        "ModelRequestRejectedError": "model_error",
-        "ModelAuthenticationError": "model_error",
-        "ModelNotFoundError": "model_error",
+        **dict.fromkeys(
+            (
+                "ModelAPIError",
+                "ModelHTTPError",
+                "ModelRateLimitError",
+                "ModelQuotaExceededError",
+                "ModelUnavailableError",
+                "ModelOverloadedError",
+                "ModelServerError",
+                "ModelConnectionError",
+                "ModelTimeoutError",
+                "ModelAuthenticationError",
+                "ModelNotFoundError",
+            ),
+            "model_error",
+        ),
     },
 }
 #: What a finish reason beside an output says of it (messages.py, FinishReason).
@@ -112,9 +118,14 @@ class _Session:
         await self._client.close()
 
     def _tool(self, name: str, description: str, parameters: dict[str, Any], **_: Any) -> Tool[None]:
-        # What the tool raises is an ordinary exception to the framework, as that of any user's tool.
         async def call(context: RunContext[None], /, **arguments: Any) -> Any:
-            return await self._bench.acall_tool(name, arguments, context.tool_call_id)
+            try:
+                return await self._bench.acall_tool(name, arguments, context.tool_call_id)
+            except ToolFailed as failed:
+                # A tool that refuses its arguments says so with ModelRetry; what else it raises is an ordinary exception.
+                if failed.rejected:
+                    raise ModelRetry(failed.message) from failed
+                raise
 
         return Tool.from_schema(call, name, description, parameters, takes_ctx=True)
 

@@ -1,0 +1,151 @@
+"""ACT-1: a valid call runs exactly once, as the model said it, unless a reason that another clause judges keeps it back."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal
+
+from conformance.rule import OK, Finding, Right
+from conformance.tool_calls import Calls, Made, as_text, equal, tool_calls
+from conformance.view import Execution, View
+
+Judged = Iterator[Finding | Literal[Right.OK]]
+
+#: The dialect key that says what becomes of a call that cannot run, by its flaw.
+FEEDBACK: Mapping[str, str] = {"unknown": "unknown_tool", "malformed": "bad_arguments", "misfit": "bad_arguments"}
+
+
+def act_1(view: View) -> Judged:
+    """Each valid call runs exactly once as it was said, and nothing else runs."""
+    calls = tool_calls(view)
+    for stray in calls.strays:
+        yield Finding(
+            f"{stray.id}: {stray.tool} ran with {as_text(stray.arguments)}, but the model called no such tool in {stray.run} "
+            "before that",
+            stray.seq,
+        )
+    for made in calls.made:
+        # Calls of a broken reply are ACT-6's, those of a summary SUM-3's, and what cannot run ACT-3's to ACT-5's.
+        if made.whole and made.by.role != "summary" and made.flaw in (None, "extra"):
+            yield from _runs_once(made, calls, view)
+
+
+def _runs_once(made: Made, calls: Calls, view: View) -> Judged:
+    refused = made.flaw == "extra" and view.dialect.extra_args == "refuse"
+    ran = _first_of_timeouts(made, view)
+    if refused and ran:
+        yield Finding(
+            f"{ran[0].id}: {made} has arguments that its schema does not name, {', '.join(made.extra)}, and ran; "
+            "declared is extra_args refuse, expected an error result",
+            ran[0].seq,
+            related=(made.seq,),
+            fits=("extra_args", "drop" if set(made.extra).isdisjoint(ran[0].arguments or ()) else "pass"),
+        )
+    elif refused:
+        yield OK
+    elif len(ran) > 1:
+        yield Finding(
+            f"{made} ran {len(ran)} times ({', '.join(one.id for one in ran)}), expected once",
+            ran[1].seq,
+            related=(made.seq, ran[0].seq),
+        )
+    elif ran:
+        yield _as_said(made, ran[0], view)
+    elif not _may_stay(made, calls, view):
+        yield Finding(
+            f"{made} was valid and never ran, expected one execution with {as_text(made.arguments)}", made.seq
+        )
+
+
+def _first_of_timeouts(made: Made, view: View) -> tuple[Execution, ...]:
+    """The executions of a call; of a tool that never came back, ACT-9 counts the repetitions."""
+    ran = made.executions if made.flaw == "extra" and view.dialect.extra_args == "pass" else made.ran
+    if view.has("tool_timeout") and ran and ran[0].end_seq is None:
+        return ran[:1]
+    return ran
+
+
+def _as_said(made: Made, ran: Execution, view: View) -> Finding | Literal[Right.OK]:
+    drop = view.dialect.extra_args == "drop"
+    wanted = {k: v for k, v in made.arguments.items() if not (drop and k in made.extra)}
+    if faithful(wanted, ran.arguments, made.tool.parameters if made.tool else {}):
+        return OK
+    fits = None
+    if made.extra and isinstance(ran.arguments, Mapping):
+        fits = ("extra_args", "drop" if set(made.extra).isdisjoint(ran.arguments) else "pass")
+    return Finding(
+        f"{ran.id}: {made} ran with {as_text(ran.arguments)}, expected {as_text(wanted)} as the model said it",
+        ran.seq,
+        related=(made.seq,),
+        fits=fits,
+    )
+
+
+def faithful(said: Any, ran: Any, schema: Any) -> bool:
+    """Whether arguments ran as they were said, but for defaults of the schema that were filled in at any depth."""
+    fields = schema.get("properties", {}) if isinstance(schema, Mapping) else {}
+    if isinstance(said, Mapping) and isinstance(ran, Mapping):
+        added = [key for key in ran if key not in said]
+        return all(key in ran and faithful(value, ran[key], fields.get(key)) for key, value in said.items()) and all(
+            "default" in fields.get(key, {}) and equal(ran[key], fields[key]["default"]) for key in added
+        )
+    if isinstance(said, list) and isinstance(ran, list) and len(said) == len(ran):
+        items = schema.get("items") if isinstance(schema, Mapping) else None
+        return all(faithful(one, other, items) for one, other in zip(said, ran, strict=True))
+    return equal(said, ran)
+
+
+def _may_stay(made: Made, calls: Calls, view: View) -> bool:
+    """Whether a valid call may stay without an execution, for a reason that another clause judges."""
+    return any(reason(made, calls, view) for reason in _REASONS)
+
+
+def _bad_id(made: Made, calls: Calls, view: View) -> bool:
+    return not made.sound or (view.dialect.bad_ids == "refuse" and any(not one.sound for one in calls.batch(made)))
+
+
+def _not_asked_for_tools(made: Made, _calls: Calls, _view: View) -> bool:
+    # Cut by length is ACT-6's. That calls decide whatever the stop reason says is REC-11's.
+    return made.by.reply is None or made.by.reply.stop != "tool_calls"
+
+
+def _beyond_the_budget(made: Made, _calls: Calls, view: View) -> bool:
+    budget, at = made.run.max_iters, made.by.round or 0
+    if budget is None:
+        return False
+    return at > budget or (at == budget and view.dialect.last_round_tools == "skip")
+
+
+def run_ended(made: Made, _calls: Calls, _view: View) -> bool:
+    """Whether the run was ended from outside or broke down."""
+    return made.run.cancelled or made.run.how not in ("returned", "raised")
+
+
+def _guarded(made: Made, _calls: Calls, view: View) -> bool:
+    if view.has("guards"):
+        return True
+    failed = any(one.error and one.tool == made.call.name for one in made.run.executions if one.seq < made.by.end_seq)
+    return failed and view.has("circuit_breaker")
+
+
+def _awaits_a_person(made: Made, calls: Calls, view: View) -> bool:
+    return view.has("approval") and any(one.tool and one.tool.approval for one in calls.batch(made))
+
+
+def ends_the_run(made: Made, calls: Calls, view: View) -> bool:
+    """Whether a call of the same reply is one that the declared dialect ends the run for."""
+    for one in calls.batch(made):
+        failed = any(x.error and not x.error.get("rejected") for x in one.executions)
+        key = "tool_exception" if failed else FEEDBACK.get(one.flaw or "")
+        if one.flaw == "answer" or (key is not None and getattr(view.dialect, key) != "observe"):
+            return True
+    return False
+
+
+_REASONS: tuple[Callable[[Made, Calls, View], bool], ...] = (
+    _bad_id,
+    _not_asked_for_tools,
+    _beyond_the_budget,
+    run_ended,
+    _guarded,
+    _awaits_a_person,
+    ends_the_run,
+)

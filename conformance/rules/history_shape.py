@@ -1,0 +1,182 @@
+"""HIS-1 to HIS-4: every call in a request has one result, under one id. Looks at shape, not at what the results say."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from conformance.pairing import Paired, Pairs, pair
+from conformance.rule import OK, Finding, Right
+from conformance.tool_calls import Calls, Made, next_main, tool_calls
+from conformance.view import Call, Run, View
+
+Judged = Iterator[Finding | Literal[Right.OK]]
+
+
+def needs_messages(view: View) -> str | None:
+    """`applies` of clauses about tool messages: history that travels as text has none."""
+    return "dialect" if view.dialect.tool_history == "text" else None
+
+
+def _requests(view: View) -> Iterator[tuple[Run, Call, Pairs]]:
+    """Every request once: an attempt repeats a body that was judged already."""
+    for run in view.runs:
+        for call in run.calls:
+            if call.kind != "attempt":
+                yield run, call, pair(call.request.messages)
+
+
+def _named(one: Paired) -> str:
+    return f"call {one.call.id!r} ({one.call.name}) of messages[{one.index}]"
+
+
+def his_1(view: View) -> Judged:
+    """Each call has exactly one result, where the wire wants it."""
+    told: set[tuple[str, str | None, str, int]] = set()
+    for run, call, pairs in _requests(view):
+        for one in pairs.calls:
+            problem = _results(one)
+            # A broken history is sent again with every request that follows: it is told of once.
+            mark = (run.session, one.call.id, one.call.name, one.index)
+            if problem is None:
+                yield OK
+            elif mark not in told:
+                told.add(mark)
+                yield Finding(f"{call.id}: {_named(one)} {problem}", call.seq)
+
+
+def _results(one: Paired) -> str | None:
+    where = ", ".join(f"messages[{result.index}]" for result in (*one.results, *one.late))
+    match len(one.results), len(one.late):
+        case 1, 0:
+            return None
+        case 0, 0:
+            return (
+                "has no result, expected exactly one tool message directly behind it; "
+                "answer calls that did not run with an error result"
+            )
+        case 0, 1:
+            return f"has its result at {where}, expected it directly behind the call, before any other message"
+        case count, late:
+            return f"has {count + late} results ({where}), expected exactly one"
+
+
+def his_2(view: View) -> Judged:
+    """No result stands without its call."""
+    told: set[tuple[str, str | None, int]] = set()
+    for run, call, pairs in _requests(view):
+        if any(message.role == "tool" for message in call.request.messages) and not pairs.orphans:
+            yield OK
+        for orphan in pairs.orphans:
+            mark = (run.session, orphan.result.message.tool_call_id, orphan.result.index)
+            if mark not in told:
+                told.add(mark)
+                yield Finding(
+                    f"{call.id}: messages[{orphan.result.index}] is a result for call id "
+                    f"{orphan.result.message.tool_call_id!r}, but no call before it has that id; "
+                    "drop a result together with its call",
+                    call.seq,
+                )
+
+
+def _id_breaches(pairs: Pairs) -> Iterator[tuple[str, str]]:
+    """What is wrong with the ids of a request, each with what tells it from another breach in a later request."""
+    for call_id, count in Counter(one.call.id for one in pairs.calls if one.call.id).items():
+        if count > 1:
+            places = ", ".join(f"messages[{one.index}]" for one in pairs.calls if one.call.id == call_id)
+            yield f"twice {call_id}", f"{count} calls have the id {call_id!r} ({places}), expected one"
+    for one in pairs.calls:
+        if not one.call.id:
+            yield f"none {one.index}", f"{_named(one)} has no id, expected a non-empty one that its result repeats"
+    open_rows = {one.index for one in pairs.calls if not one.results and not one.late}
+    for orphan in pairs.orphans:
+        if orphan.behind in open_rows:
+            came = orphan.result.message.tool_call_id
+            wanted = [one.call.id for one in pairs.calls if one.index == orphan.behind]
+            yield (
+                f"other {came}",
+                f"the result at messages[{orphan.result.index}] has the id {came!r}, expected that of a call before it: {wanted!r}",
+            )
+
+
+def _ids(view: View, *, sound: bool) -> Judged:
+    calls = tool_calls(view)
+    told: set[tuple[str, str]] = set()
+    for run, call, pairs in _requests(view):
+        said = calls.said_before(call, run.session)
+        if all(made.sound for made in said) is not sound:
+            continue
+        breaches = list(_id_breaches(pairs))
+        if not sound and view.dialect.bad_ids == "repair" and call.kind in ("regular", "retry", "summary"):
+            breaches += _lost(said, calls.carried(call, run.session), call, run)
+        for mark, breach in breaches:
+            # What is wrong in one request is wrong in all that follow: it is told of once.
+            if (run.session, mark) not in told:
+                told.add((run.session, mark))
+                yield Finding(f"{call.id}: {breach}", call.seq)
+        if pairs.calls and not breaches:
+            yield OK
+
+
+def _lost(
+    said: tuple[Made, ...], carried: Mapping[tuple[str, int], Paired], call: Call, run: Run
+) -> list[tuple[str, str]]:
+    """The calls with unusable ids that are not in the request right behind them."""
+    fresh = [m for m in said if not m.sound and m.run is run and next_main(run, m.by.end_seq) is call]
+    return [
+        (
+            f"lost {made.key}",
+            f"{made} has an id that is missing, empty or used before, and is not in the request, expected an id of its own",
+        )
+        for made in fresh
+        if made.key not in carried
+    ]
+
+
+def his_3(view: View) -> Judged:
+    """Ids hold together where the model's own were sound."""
+    yield from _ids(view, sound=True)
+
+
+def his_3b(view: View) -> Judged:
+    """Ids hold together where the model's own were not sound."""
+    yield from _ids(view, sound=False)
+
+
+def his_4(view: View) -> Judged:
+    """Calls that never ran are answered in the next request that carries them."""
+    calls = tool_calls(view)
+    for made in calls.made:
+        # Unknown tools and bad arguments are answered by ACT-3 to ACT-5, calls that ran by HIS-10.
+        if not made.whole or made.flaw not in (None, "extra"):
+            continue
+        found = _first_carrying(made, calls, view)
+        if found is None or any(one.seq < found[0].seq for one in made.executions):
+            continue
+        call, carried = found
+        if not (carried.results or carried.late):
+            yield Finding(
+                f"{call.id}: {made} never ran and has no result, expected an error result that says so",
+                call.seq,
+                related=(made.seq,),
+            )
+        elif not carried.content.strip():
+            yield Finding(
+                f"{call.id}: {made} never ran and its result is blank, expected an error result that says so: "
+                "to the model a blank result is a tool that ran and returned nothing",
+                call.seq,
+                related=(made.seq,),
+            )
+        else:
+            yield OK
+
+
+def _first_carrying(made: Made, calls: Calls, view: View) -> tuple[Call, Paired] | None:
+    """The first request of the session's conversation after the call was said, if it carries the call."""
+    after = [
+        call for run in view.runs if run.session == made.run.session for call in run.main if call.seq > made.by.end_seq
+    ]
+    if not after:
+        return None
+    first = min(after, key=lambda call: call.seq)
+    carried = calls.carried(first, made.run.session).get(made.key)
+    return None if carried is None else (first, carried)

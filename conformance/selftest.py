@@ -1,0 +1,113 @@
+"""
+The kit put to its own test: every rule must be broken by a mutant of the reference, and none by the reference itself.
+
+A rule that nothing breaks proves nothing, and one that an honest agent breaks is wrong. Plays and judges; prints nothing.
+"""
+
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.adapters.in_process import connected
+from conformance.agent_side import InProcessAgent
+from conformance.judge import Judgement, Verdict, judge, judge_suite
+from conformance.reference.mutants import Mutant
+from conformance.rule import Finding, Rule
+from conformance.runner import Cell, cells_of, declared, play
+from conformance.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A mutant and what killed it: a finding of its rule that says what it should, in this play; None where it survived."""
+
+    mutant: Mutant
+    play: str | None = None
+    finding: Finding | None = None
+
+    @property
+    def killed(self) -> bool:
+        """Whether its rule broke for the stated reason."""
+        return self.finding is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Unfair:
+    """An honest agent's dialect in which a rule broke all the same."""
+
+    dialect: Mapping[str, Any]
+    play: str
+    rule: str
+    message: str
+
+
+def survivors(tried: Sequence[Tried], rules: Sequence[Rule]) -> tuple[str, ...]:
+    """Rules that no mutant breaks, or that a mutant made to break them does not."""
+    broken = {one.mutant.rule for one in tried if one.killed}
+    missed = {one.mutant.rule for one in tried if not one.killed}
+    return tuple(rule.id for rule in rules if rule.id not in broken or rule.id in missed)
+
+
+async def kill(mutant: Mutant, plans: Sequence[Scenario], rule: Rule) -> Tried:
+    """
+    Play scenarios to a mutant until its rule breaks with the finding it is made for.
+
+    The scenarios it names are played, else all of them, those that exercise the rule first. What only all recordings of an
+    agent together show is looked for at the end.
+    """
+    named = [plan for plan in plans if plan.id in mutant.scenarios] or plans
+    seen: list[Judgement] = []
+    plays: list[str] = []
+    async for name, judgement in _played(mutant.make(), _first(named, rule), [rule]):
+        finding = _wanted(mutant, judgement)
+        if finding is not None:
+            return Tried(mutant, name, finding)
+        plays.append(name)
+        seen.append(judgement)
+    for name, judgement in zip(plays, judge_suite(seen, [rule]), strict=True):
+        finding = _wanted(mutant, judgement)
+        if finding is not None:
+            return Tried(mutant, name, finding)
+    return Tried(mutant)
+
+
+async def unfair(
+    make: Callable[[Mapping[str, Any]], InProcessAgent],
+    dialect: Mapping[str, Any],
+    plans: Sequence[Scenario],
+    rules: Sequence[Rule],
+) -> tuple[Unfair, ...]:
+    """What breaks though the agent is honest: a MUST, or its declaration."""
+    played = [(name, judgement) async for name, judgement in _played(make(dialect), plans, rules)]
+    whole = judge_suite([judgement for _, judgement in played], rules)
+    return tuple(
+        Unfair(dialect, name, result.rule, finding.message)
+        for (name, _), judgement in zip(played, whole, strict=True)
+        for result in judgement.results
+        if result.verdict == Verdict.FAIL
+        for finding in result.findings
+    )
+
+
+async def _played(
+    one: InProcessAgent, plans: Sequence[Scenario], rules: Sequence[Rule]
+) -> AsyncIterator[tuple[str, Judgement]]:
+    async with connected(one) as agent:
+        under = declared(agent.info)
+        for plan in plans:
+            for cell in cells_of(agent.info):
+                yield _name(plan, cell), judge(await play(agent, plan, cell, under), rules)
+
+
+def _first(plans: Sequence[Scenario], rule: Rule) -> list[Scenario]:
+    return sorted(plans, key=lambda plan: rule.id not in plan.exercises)
+
+
+def _name(plan: Scenario, cell: Cell) -> str:
+    return f"{plan.id} · {cell.name}"
+
+
+def _wanted(mutant: Mutant, judgement: Judgement) -> Finding | None:
+    found = judgement.of(mutant.rule).findings
+    return next((finding for finding in found if re.search(mutant.says, finding.message)), None)
