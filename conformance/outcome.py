@@ -144,14 +144,15 @@ def _empty(run: Run, last: Call | None, dialect: Dialect) -> bool:
     return last is not None and is_empty(last, dialect) and not (costs and _spent(run))
 
 
-def _stopped(call: Call | None, reason: str) -> bool:
-    return (
-        call is not None
-        and call.reply is not None
-        and call.reply.complete
-        and not call.said
-        and call.reply.stop == reason
-    )
+def _cut_off(reason: str) -> "_Holds":
+    """A last reply that the model broke off, and on which nothing was done any more."""
+
+    def holds(run: Run, last: Call | None, _dialect: Dialect) -> bool:
+        if last is None or last.reply is None or not last.reply.complete or last.reply.stop != reason:
+            return False
+        return not any(done.seq > last.seq for done in run.executions)
+
+    return holds
 
 
 _Holds = Callable[[Run, Call | None, Dialect], bool]
@@ -163,8 +164,8 @@ _ENDINGS: tuple[tuple[str, _Holds], ...] = (
     ("model_error", lambda _run, last, _dialect: last is not None and last.failed),
     ("empty", _empty),
     ("answered", lambda _run, last, dialect: last is not None and answer(last, dialect) is not None),
-    ("truncated", lambda _run, last, _dialect: _stopped(last, "length")),
-    ("filtered", lambda _run, last, _dialect: _stopped(last, "filter")),
+    ("truncated", _cut_off("length")),
+    ("filtered", _cut_off("filter")),
     ("limit", _at_limit),
 )
 

@@ -79,6 +79,7 @@ def both(s):
         (failed(400, code="context_length_exceeded"), {}, "overflow"),
         (said("4", by="cut", fault={"cut": {"after_chunks": 1}}), {}, "model_error"),
         (both, {}, None),
+        (lambda s: (s.ask(), s.reply(calls=[("look", '{"a', "c1")], stop="length")), {}, "truncated"),
         (looped, {"max_iters": 1}, "limit"),
         (looped, {"max_iters": 2}, None),
         (summarised, {"max_iters": 1}, "limit"),

@@ -1,19 +1,20 @@
 """All rules, joined from one file per area, in the contract's order."""
 
 from conformance.rule import Rule
-from conformance.rules import acting, events, history, kit, limits, log, recovery, run, summary, usage, wire
+from conformance.rules.acting import RULES as ACTING
+from conformance.rules.events import RULES as EVENTS
+from conformance.rules.history import RULES as HISTORY
+from conformance.rules.kit import RULES as KIT
+from conformance.rules.limits import RULES as LIMITS
+from conformance.rules.log import RULES as LOG
+from conformance.rules.recovery import RULES as RECOVERY
+from conformance.rules.run import RULES as RUN
+from conformance.rules.summary import RULES as SUMMARY
+from conformance.rules.usage import RULES as USAGE
+from conformance.rules.wire import RULES as WIRE
 
 RULES: tuple[Rule, ...] = (
-    *run.RULES,
-    *events.RULES,
-    *limits.RULES,
-    *summary.RULES,
-    *history.RULES,
-    *wire.RULES,
-    *acting.RULES,
-    *recovery.RULES,
-    *usage.RULES,
-    *log.RULES,
-    *kit.RULES,
+    *(*RUN, *EVENTS, *LIMITS, *SUMMARY, *HISTORY, *WIRE),
+    *(*ACTING, *RECOVERY, *USAGE, *LOG, *KIT),
 )
 BY_ID = {rule.id: rule for rule in RULES}

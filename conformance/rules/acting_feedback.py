@@ -115,8 +115,11 @@ def _ended_otherwise(made: Made, calls: Calls, view: View) -> bool:
     """Whether the run ended before its next request for another reason than the failed call."""
     run, claim = made.run, claimed(made.run, view)
     spent = run.max_iters is not None and (made.by.round or 0) >= run.max_iters
+    # A reply that was cut off may end the run by itself, whatever its calls came to.
+    cut_off = made.by.reply is not None and made.by.reply.stop in ("length", "filter")
     return (
         spent
+        or cut_off
         or run_ended(made, calls, view)
         or (claim is not None and claim.kind in _OTHER_ENDS)
         or any(one.key != made.key and ends_the_run(one, calls, view) for one in calls.batch(made))

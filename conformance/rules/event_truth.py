@@ -33,8 +33,10 @@ def events_tell_the_truth(view: View) -> Judged:
         if not run.events:
             continue
         made = [one for one in everything if one.run.id == run.id]
+        # A run that resumes another may show its calls once more; whether it may is EVT-7's.
+        earlier = [one for one in everything if one.run.session == run.session and one.run.seq < run.seq]
         shown = [call for call in calls_shown(run.events) if call.end_seq is not None]
-        pairs = _paired(shown, made)
+        pairs = _paired(shown, [*made, *earlier])
         yield from _calls(run, shown, pairs, made)
         yield from _results(run, {call.id: its for call, its in zip(shown, pairs, strict=True) if its}, made)
         yield from _thoughts(run)
@@ -97,10 +99,11 @@ def _calls(run: Run, shown: Sequence[ShownCall], pairs: Sequence[Made | None], m
     found = {its.key for its in pairs if its is not None}
     for one in made:
         # What never ran, and the answer in a call's clothes, an agent may keep to itself.
-        if one.ran and one.whole and one.key not in found and one.flaw != "answer":
-            yield Finding(f"run {run.id}: {one} ran as {one.ran[0].id}, but no event shows it", one.ran[0].seq)
+        ran = _here(one, run)
+        if ran and one.whole and one.key not in found and one.flaw != "answer":
+            yield Finding(f"run {run.id}: {one} ran as {ran[0].id}, but no event shows it", ran[0].seq)
     places = {one.key: place for place, one in enumerate(made)}
-    order = [places[its.key] for its in pairs if its is not None]
+    order = [places[its.key] for its in pairs if its is not None and its.key in places]
     if order != sorted(order):
         came = ", ".join(call.id for call in shown)
         yield Finding(
@@ -108,6 +111,11 @@ def _calls(run: Run, shown: Sequence[ShownCall], pairs: Sequence[Made | None], m
             shown[0].seq,
             level=SHOULD,
         )
+
+
+def _here(made: Made, run: Run) -> list[Execution]:
+    """What ran for a call in its own run: a call that waits for an answer runs in the next one."""
+    return [ran for ran in made.ran if ran.run == run.id]
 
 
 def _results(run: Run, by_id: Mapping[str, Made], made: Sequence[Made]) -> Judged:
@@ -140,7 +148,7 @@ def _results(run: Run, by_id: Mapping[str, Made], made: Sequence[Made]) -> Judge
     if run.terminal is None or run.terminal.type != "RUN_FINISHED" or run.cancelled:
         return
     for one in made:
-        ended = [ran for ran in one.ran if ran.end_seq is not None]
+        ended = [ran for ran in _here(one, run) if ran.end_seq is not None]
         if ended and one.flaw != "answer" and not told & {ran.id for ran in ended}:
             yield Finding(f"run {run.id}: {one} ran as {ended[0].id}, but no event shows its result", ended[0].seq)
 

@@ -1,7 +1,6 @@
 """RUN-6: no secret of a request shows in what the agent says, and its error names the cause. One check, no rule of its own."""
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
@@ -14,7 +13,9 @@ from conformance.view import Call, Run, View
 Judged = Iterator[Finding | Literal[Right.OK]]
 
 #: What a secret is written with. Requests are recorded with digests only, so a text is searched token by token.
-_TOKEN = re.compile(r"[\w.\-]{8,}")
+_TOKEN = re.compile(r"[A-Za-z0-9_.\-]{8,}")
+#: Escapes of JSON inside JSON, whose letter would stick to the token behind it.
+_ESCAPE = re.compile(r"\\+[nrtbf]")
 #: Hex digits that a recorded digest keeps.
 _DIGITS = 16
 
@@ -34,36 +35,55 @@ def no_secret_shows(view: View) -> Judged:
 
 
 def _leaks(run: Run, secrets: frozenset[str]) -> Judged:
-    clean = True
-    for where, seq, text in _said(run):
-        for token in {found.strip(".-_") for found in _TOKEN.findall(text)} | set(_TOKEN.findall(text)):
+    found_in: set[str] = set()
+    for where, seq, text in (*_said(run), *_joined(run)):
+        found = set(_TOKEN.findall(_ESCAPE.sub(" ", text)))
+        for token in found | {one.strip(".-_") for one in found}:
             digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
-            if digest in secrets:
-                clean = False
+            # What a delta alone shows is not said again of its whole message.
+            if digest in secrets and not (where.startswith("joined") and digest in found_in):
+                found_in.add(digest)
                 # The finding must not leak what it complains of.
                 yield Finding(
                     f"run {run.id}: {where} holds a secret of the model request: {token[:3]}…, {len(token)} characters, digest {digest}",
                     seq,
                 )
                 break
-    if clean:
+    if not found_in:
         yield OK
 
 
 def _said(run: Run) -> Iterator[tuple[str, int, str]]:
-    """Everything the agent said, with what it stands in. Deltas are joined too: a secret may be cut between two of them."""
+    """Everything the agent said, with what it stands in."""
     for event in run.events + run.strays:
-        yield event.type, event.seq, json.dumps(event.data, ensure_ascii=False)
-    for message in (*text_messages(run.events), *reasoning_messages(run.events)):
-        yield f"message {message.id!r}", message.seq, message.text
-    for call in tool_calls(run.events):
-        yield f"call {call.id!r}", call.seq, call.arguments
+        for text in _strings(event.data):
+            yield event.type, event.seq, text
     if run.said is not None:
         yield "the outcome", run.said.seq, f"{run.said.reason or ''} {run.said.text or ''}"
     if run.raised is not None:
         yield "the exception", run.raised.seq, run.raised.message
     for record in run.logs:
         yield "the log", record.seq, str(record.data.get("message"))
+
+
+def _joined(run: Run) -> Iterator[tuple[str, int, str]]:
+    """What deltas join to: a secret may be cut between two of them."""
+    for message in (*text_messages(run.events), *reasoning_messages(run.events)):
+        yield f"joined message {message.id!r}", message.seq, message.text
+    for call in tool_calls(run.events):
+        yield f"joined call {call.id!r}", call.seq, call.arguments
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            yield str(key)
+            yield from _strings(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _strings(one)
+    elif isinstance(value, str):
+        yield value
 
 
 def _cause(run: Run, view: View) -> Judged:

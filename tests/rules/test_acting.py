@@ -432,3 +432,13 @@ def test_a_name_that_was_corrected_for_the_model_is_found():
     s.execute("look", {"n": 1}, "c1", 42)
     s.ask()
     assert "x1: call 'c1' (Look) of m1 names no tool that exists, and look ran with" in one("ACT-3", s).message
+
+
+def test_a_call_in_a_reply_that_was_cut_off_need_not_be_fed_back_by_a_run_that_ends_there():
+    s = Story()
+    s.ask()
+    s.reply(calls=[("look", '{"half": ', "c1")], stop="length")
+    s.event("RUN_ERROR", code="truncated")
+    s.outcome("truncated")
+    judged = list(BY_ID["ACT-4"].check(view(s.recording())))
+    assert judged == []

@@ -40,7 +40,7 @@ def end(message, kind="TEXT_MESSAGE"):
     return f"{kind}_END", {"messageId": message}
 
 
-def call(name, done=True):
+def call(name, *, done=True):
     yield "TOOL_CALL_START", {"toolCallId": name, "toolCallName": "look"}
     if done:
         yield "TOOL_CALL_END", {"toolCallId": name}
@@ -97,7 +97,10 @@ def test_evt_1_takes_events_with_fields_of_the_agents_own():
 @pytest.mark.parametrize(
     ("event", "fault"),
     [
-        (("TOOL_CALL_START", {"toolCallId": "c", "toolCallName": "f", "parentMessageId": None}), "parentMessageId is null"),
+        (
+            ("TOOL_CALL_START", {"toolCallId": "c", "toolCallName": "f", "parentMessageId": None}),
+            "parentMessageId is null",
+        ),
         (("TEXT_MESSAGE_END", {"message_id": "m"}), "message_id is spelled in snake_case"),
         (("REASONING_MESSAGE_START", {"messageId": "m"}), "role is missing"),
     ],
@@ -112,7 +115,10 @@ def test_evt_1b_warns_of_what_only_the_client_refuses(event, fault):
     ("events", "message"),
     [
         (("RUN_STARTED", end("t1"), "RUN_FINISHED"), "TEXT_MESSAGE_END is about text message 't1', which is not open"),
-        (("RUN_STARTED", start("t1"), start("t1"), end("t1"), "RUN_FINISHED"), "opens text message 't1', which is already open"),
+        (
+            ("RUN_STARTED", start("t1"), start("t1"), end("t1"), "RUN_FINISHED"),
+            "opens text message 't1', which is already open",
+        ),
         (("RUN_STARTED", "RUN_ERROR", start("t1")), "TEXT_MESSAGE_START comes after RUN_ERROR"),
         (("RUN_STARTED", "RUN_FINISHED", "RUN_FINISHED"), "RUN_FINISHED comes after RUN_FINISHED"),
         (("RUN_STARTED", start("t1"), "RUN_FINISHED"), "RUN_FINISHED comes while text message 't1' is still open"),
@@ -202,7 +208,11 @@ def test_evt_4_knows_the_calls_of_the_run_before_which_a_resume_answers():
 
 
 def test_evt_4_knows_the_calls_of_a_snapshot():
-    stored = {"id": "a", "role": "assistant", "toolCalls": [{"id": "c9", "function": {"name": "look", "arguments": "{}"}}]}
+    stored = {
+        "id": "a",
+        "role": "assistant",
+        "toolCalls": [{"id": "c9", "function": {"name": "look", "arguments": "{}"}}],
+    }
     s = stream("RUN_STARTED", ("MESSAGES_SNAPSHOT", {"messages": [stored]}), result("c9"), "RUN_FINISHED")
     assert judged("EVT-4", s) == [OK]
 
@@ -215,7 +225,10 @@ def test_evt_4_does_not_know_the_calls_of_another_session():
 @pytest.mark.parametrize(
     ("events", "message"),
     [
-        ((*call("c1", done=False), result("c1"), ("TOOL_CALL_END", {"toolCallId": "c1"})), "comes before that call's end"),
+        (
+            (*call("c1", done=False), result("c1"), ("TOOL_CALL_END", {"toolCallId": "c1"})),
+            "comes before that call's end",
+        ),
         ((*call("c1"), result("c1"), result("c1")), "call 'c1' has another result"),
     ],
 )
@@ -234,7 +247,14 @@ def test_evt_4b_knows_that_the_run_before_showed_the_result_already():
 
 
 def looked(
-    *, shown=("look", {"n": 1}, "c1"), given=("look", {"n": 1}, "c1"), value=42, content=None, error=None, ran=None, **story
+    *,
+    shown=("look", {"n": 1}, "c1"),
+    given=("look", {"n": 1}, "c1"),
+    value=42,
+    content=None,
+    error=None,
+    ran=None,
+    **story,
 ):
     """One call as the model made it, as the tool got it, and as the events show it."""
     s = Story(**story)
@@ -287,7 +307,7 @@ def test_evt_6_takes_what_is_unusual_but_right(story):
 @pytest.mark.parametrize(
     ("story", "message"),
     [
-        (looked(shown=("look", {"n": 2}, "c1")), 'events show call \'c1\' of look with {"n": 2}'),
+        (looked(shown=("look", {"n": 2}, "c1")), "events show call 'c1' of look with {\"n\": 2}"),
         (looked(shown=("look", {}, "c1")), "events show call 'c1' of look with no arguments"),
         (looked(shown=("peek", {"n": 1}, "c1")), "events show call 'c1' peek"),
         (looked(shown=None), "ran as x1, but no event shows it"),
@@ -337,7 +357,7 @@ def test_evt_6_takes_two_equal_calls_as_two():
     s.reply(calls=[("look", {}, "c1"), ("look", {}, "c2")])
     for name in ("c1", "c2"):
         s.execute("look", {}, name, 42)
-        s.call_events("look", {}, name, 42 and "42")
+        s.call_events("look", {}, name, "42")
     s.event("RUN_FINISHED")
     assert judged("EVT-6", s) == [OK] * 4
 
@@ -375,7 +395,7 @@ def test_evt_6_arguments_that_are_no_object_may_be_shown_as_they_are_or_as_none(
     assert findings("EVT-6", odd('{"n": ')) == []
     assert findings("EVT-6", odd("{}")) == []
     assert findings("EVT-6", odd('{"raw": "{\\"n\\": "}')) == []
-    assert "with {\"n\": 1}" in only("EVT-6", odd('{"n": 1}')).message
+    assert 'with {"n": 1}' in only("EVT-6", odd('{"n": 1}')).message
 
 
 def test_evt_6_half_a_call_of_a_broken_reply_may_be_shown_as_far_as_it_came():
@@ -388,6 +408,28 @@ def test_evt_6_half_a_call_of_a_broken_reply_may_be_shown_as_far_as_it_came():
     s.event("TOOL_CALL_END", toolCallId="c1")
     s.event("RUN_ERROR")
     assert judged("EVT-6", s) == [OK]
+
+
+def test_evt_6_a_call_that_waits_for_approval_runs_and_shows_its_result_in_the_next_run():
+    s = Story()
+    s.event("RUN_STARTED")
+    s.ask()
+    s.reply(calls=[("look", {}, "c1")])
+    s.call_events("look", {}, "c1")
+    s.event("RUN_FINISHED", outcome={"type": "interrupt", "interrupts": [{"id": "i", "reason": "tool_call"}]})
+    s.end()
+    s.begin(None)
+    s.event("RUN_STARTED")
+    s.execute("look", {}, "c1", 42)
+    s.event("TOOL_CALL_RESULT", toolCallId="c1", messageId="r", content="42")
+    s.ask()
+    s.reply("42")
+    s.text("42")
+    s.event("RUN_FINISHED")
+    assert judged("EVT-6", s) == [OK, OK]
+    assert judged("EVT-4", s) == [OK]
+    assert judged("EVT-4b", s) == [OK]
+    assert findings("EVT-7", s) == []
 
 
 def thought(*, shown_as=None, said="42", think="Let me see."):

@@ -47,7 +47,10 @@ def test_one_quiet_record_is_right():
         ((("DEBUG", "1 cargo found"),), "no log record after the last round says so"),
         ((("DEBUG", "max_tokens 1", "openai._base_client"),), "no log record after the last round says so"),
         ((("DEBUG", "limit 1"), ("INFO", "max 1 reached")), "the limit is logged 2 times, expected once"),
-        ((("WARNING", "limit 1 reached"),), "the limit is logged as WARNING ('limit 1 reached'), although no call was pending"),
+        (
+            (("WARNING", "limit 1 reached"),),
+            "the limit is logged as WARNING ('limit 1 reached'), although no call was pending",
+        ),
         ((("ERROR", "limit 1 reached"),), "the limit is logged as ERROR"),
     ],
 )

@@ -69,7 +69,9 @@ def ending(s, terminal="RUN_FINISHED", said=None, *, text=None, raised=None, cod
     return s
 
 
-def limited(*, rounds=1, summary="42", terminal="RUN_FINISHED", said="limit", marker=True, raised=None, error=None, **story):
+def limited(
+    *, rounds=1, summary="42", terminal="RUN_FINISHED", said="limit", marker=True, raised=None, error=None, **story
+):
     """A run that came to its limit, with or without the summary call."""
     s = Story(max_iters=rounds, **story)
     s.event("RUN_STARTED")
@@ -87,7 +89,17 @@ def limited(*, rounds=1, summary="42", terminal="RUN_FINISHED", said="limit", ma
     return ending(s, terminal, said, text=summary if isinstance(summary, str) else None, raised=raised)
 
 
-def failed(status=500, *, terminal="RUN_ERROR", said="model_error", message="status 500", raised=None, cut=False, code=None, **story):
+def failed(
+    status=500,
+    *,
+    terminal="RUN_ERROR",
+    said="model_error",
+    message="status 500",
+    raised=None,
+    cut=False,
+    code=None,
+    **story,
+):
     """A run whose last model call failed."""
     s = Story(**story)
     s.event("RUN_STARTED")
@@ -125,8 +137,16 @@ def test_run_1_one_terminal_and_it_is_the_last(events):
         ((), "died", "no event came (the run died)"),
         (("RUN_STARTED",), "hung", "no terminal event (the run hung, its last event is RUN_STARTED)"),
         (("RUN_FINISHED",), "returned", "the first event is RUN_FINISHED, expected RUN_STARTED"),
-        (("RUN_STARTED", "RUN_FINISHED", "RUN_ERROR"), "returned", "2 terminal events (RUN_FINISHED, RUN_ERROR), expected one"),
-        (("RUN_STARTED", "RUN_ERROR", "RUN_FINISHED"), "returned", "2 terminal events (RUN_ERROR, RUN_FINISHED), expected one"),
+        (
+            ("RUN_STARTED", "RUN_FINISHED", "RUN_ERROR"),
+            "returned",
+            "2 terminal events (RUN_FINISHED, RUN_ERROR), expected one",
+        ),
+        (
+            ("RUN_STARTED", "RUN_ERROR", "RUN_FINISHED"),
+            "returned",
+            "2 terminal events (RUN_ERROR, RUN_FINISHED), expected one",
+        ),
         (("RUN_STARTED", "RUN_FINISHED", ("RAW", {"event": 1})), "returned", "RAW comes after RUN_FINISHED"),
         (
             (("RUN_STARTED", {"runId": "child"}), ("RAW", {"event": 1}), "RUN_STARTED", "RUN_FINISHED"),
@@ -209,7 +229,10 @@ def test_run_2_without_a_callers_limit_the_declared_default_bounds_the_calls():
         return s
 
     assert judged("RUN-2", rounds(7)) == [OK]
-    assert "8 model calls with no limit from the caller; by the declared default of 2 rounds at most 7" in only("RUN-2", rounds(8)).message
+    assert (
+        "8 model calls with no limit from the caller; by the declared default of 2 rounds at most 7"
+        in only("RUN-2", rounds(8)).message
+    )
 
 
 # RUN-3
@@ -241,7 +264,10 @@ def test_run_3_an_outcome_that_the_model_calls_bear_out_is_right(story):
         (limited(said=None, channels="MTE", marker=False), "says 'answered', but the model calls show 'limit'"),
         (failed(said="answered"), "says 'answered', but the model calls show 'model_error' (see m1)"),
         (answered(said="limit"), "says 'limit', but the model calls show 'answered'"),
-        (answered(terminal="RUN_ERROR", said=None, channels="MTE"), "says 'error', but the model calls show 'answered'"),
+        (
+            answered(terminal="RUN_ERROR", said=None, channels="MTE"),
+            "says 'error', but the model calls show 'answered'",
+        ),
         (answered(raised="Boom"), "says 'error', but the model calls show 'answered'"),
     ],
 )
@@ -337,7 +363,10 @@ def cancelled(said, reply="42"):
 def test_run_3_a_cancelled_run_may_have_been_faster():
     assert judged("RUN-3", cancelled("interrupted")) == [OK]
     assert judged("RUN-3", cancelled("answered")) == [OK]
-    assert "says 'answered', but the model calls show 'interrupted'" in only("RUN-3", cancelled("answered", reply="")).message
+    assert (
+        "says 'answered', but the model calls show 'interrupted'"
+        in only("RUN-3", cancelled("answered", reply="")).message
+    )
 
 
 def suite(*stories):
@@ -408,11 +437,17 @@ def test_run_4_a_failure_that_escaped_and_trouble_that_did_not(story):
     ("story", "message"),
     [
         (answered(terminal="RUN_ERROR"), "ends with RUN_ERROR, but the model answered in m1"),
-        (answered(tool_error=("ValueError", "no"), terminal="RUN_ERROR"), "ends with RUN_ERROR, but the model answered in m2"),
+        (
+            answered(tool_error=("ValueError", "no"), terminal="RUN_ERROR"),
+            "ends with RUN_ERROR, but the model answered in m2",
+        ),
         (answered(raised="Boom"), "ends with RUN_ERROR (Boom was raised), but the model answered in m1"),
         (limited(terminal="RUN_ERROR"), "the round limit of 1 ends in 'finished' by the declaration"),
         (limited(raised="TooMany"), "(TooMany was raised), but the round limit of 1 ends in 'finished'"),
-        (limited(dialect={"on_limit": "stop"}, summary=None, terminal="RUN_ERROR"), "ends in 'flagged' by the declaration"),
+        (
+            limited(dialect={"on_limit": "stop"}, summary=None, terminal="RUN_ERROR"),
+            "ends in 'flagged' by the declaration",
+        ),
         (limited(summary=500, terminal="RUN_ERROR"), "the round limit of 1 ends in 'finished' by the declaration"),
     ],
 )
@@ -573,6 +608,8 @@ def test_run_6_without_a_secret_there_is_nothing_to_find():
         (lambda s: s.outcome("error", reason=f"key='{KEY}'"), "the outcome"),
         (lambda s: s.raises("Boom", f"headers: ['authorization:{KEY}']"), "the exception"),
         (lambda s: s.log(f"POST /chat ({KEY})"), "the log"),
+        (lambda s: s.event("CUSTOM", name="debug", value=f"密钥\n{KEY}-\\n"), "CUSTOM"),
+        (lambda s: s.event("CUSTOM", name="debug", value='{"a": "\\n' + KEY + '"}'), "CUSTOM"),
         (lambda s: s.text(f"Your key is {KEY}"), "TEXT_MESSAGE_CONTENT"),
     ],
 )
@@ -580,7 +617,7 @@ def test_run_6_a_secret_is_found_wherever_it_shows_and_not_repeated(leak, where)
     s = Story()
     s.ask()
     leak(s)
-    finding = findings("RUN-6", secretive(s))[0]
+    finding = only("RUN-6", secretive(s))
     assert f"{where} holds a secret of the model request" in finding.message
     assert KEY not in finding.message
 
@@ -591,7 +628,7 @@ def test_run_6_a_secret_cut_between_two_deltas_is_found():
     s.event("TEXT_MESSAGE_START", messageId="t1", role="assistant")
     s.event("TEXT_MESSAGE_CONTENT", messageId="t1", delta=KEY[:9])
     s.event("TEXT_MESSAGE_CONTENT", messageId="t1", delta=KEY[9:])
-    assert "message 't1' holds a secret" in only("RUN-6", secretive(s)).message
+    assert "joined message 't1' holds a secret" in only("RUN-6", secretive(s)).message
 
 
 @pytest.mark.parametrize("message", ["HTTP 500", "server_error from the provider", "The server had an error."])
@@ -642,7 +679,10 @@ def summed_up(text="So far: 42", shown="So far: 42"):
 
 def test_run_8_the_summarys_text_is_the_models_too():
     assert judged("RUN-8", summed_up()) == [OK, OK]
-    assert "the result's text is 'limit'; the model said 'So far: 42' (m2)" in only("RUN-8", summed_up(text="limit")).message
+    assert (
+        "the result's text is 'limit'; the model said 'So far: 42' (m2)"
+        in only("RUN-8", summed_up(text="limit")).message
+    )
 
 
 @pytest.mark.parametrize(
@@ -701,7 +741,9 @@ def test_run_8_a_text_that_another_declaration_would_fit_says_so():
 
 
 def test_run_8_texts_of_two_rounds_in_one_message_are_not_the_last_reply():
-    assert "the last message 't0' says 'Let me look.42'" in only("RUN-8", two_texts("Let me look.42", text="42")).message
+    assert (
+        "the last message 't0' says 'Let me look.42'" in only("RUN-8", two_texts("Let me look.42", text="42")).message
+    )
 
 
 @pytest.mark.parametrize(
@@ -778,8 +820,14 @@ def test_run_10_an_answer_stays_an_answer(story):
 @pytest.mark.parametrize(
     ("story", "message"),
     [
-        (answered(tool_error=("ValueError", "no"), said="tool_error"), "says 'tool_error', but the model answered; that a tool failed (x1)"),
-        (answered(tool_error=("ValueError", "no"), terminal="RUN_ERROR"), "ends with RUN_ERROR, but the model answered"),
+        (
+            answered(tool_error=("ValueError", "no"), said="tool_error"),
+            "says 'tool_error', but the model answered; that a tool failed (x1)",
+        ),
+        (
+            answered(tool_error=("ValueError", "no"), terminal="RUN_ERROR"),
+            "ends with RUN_ERROR, but the model answered",
+        ),
         (answered(max_iters=3, said="limit"), "says 'limit', but the model answered; that 1 of 3 rounds were made"),
     ],
 )
@@ -789,9 +837,10 @@ def test_run_10_a_failure_made_of_an_answer_is_named(story, message):
 
 def test_run_10_the_first_cause_counts():
     assert judged("RUN-10", failed(max_iters=1)) == [OK]
-    assert "says 'limit', but m1 ended it first by 'model_error'" in only(
-        "RUN-10", failed(max_iters=1, said="limit", dialect={"on_limit": "stop"})
-    ).message
+    assert (
+        "says 'limit', but m1 ended it first by 'model_error'"
+        in only("RUN-10", failed(max_iters=1, said="limit", dialect={"on_limit": "stop"})).message
+    )
 
 
 def test_run_10_a_gate_may_refuse_an_answer():
