@@ -39,11 +39,11 @@ def judged_again(recordings: Mapping[str, Recording], rules: Sequence[Rule]) -> 
     return _report(next(iter(recordings.values())).header, plays, rules)
 
 
-def so_far(made: Sequence[Judged], rules: Sequence[Rule]) -> Report | None:
-    """The report of plays that were interrupted; None where not one was recorded."""
+def so_far(made: Sequence[Judged], rules: Sequence[Rule]) -> Report:
+    """The report of plays that were interrupted, at least one of which was recorded."""
     heads = [one.play.recording.header for one in made if one.play.recording is not None]
     plays = [Played(one.play.scenario.id, one.play.cell.name, one.judgement, one.play.error) for one in made]
-    return _report(heads[0], plays, rules) if heads else None
+    return _report(heads[0], plays, rules)
 
 
 def _report(head: Header, plays: Sequence[Played], rules: Sequence[Rule]) -> Report:

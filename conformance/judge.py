@@ -118,6 +118,9 @@ def _result(rule: Rule, seen: View) -> Result:
     excused = rule.applies(seen)
     if excused is not None:
         return Result(rule.id, rule.level, Verdict.NOT_APPLICABLE, excused)
+    unable = rule.unable(seen)
+    if unable is not None:
+        return Result(rule.id, rule.level, Verdict.COULD_NOT_RUN, unable)
     judged = list(rule.check(seen))
     findings = tuple(one for one in judged if one is not OK and isinstance(one, Finding))
     if not judged:

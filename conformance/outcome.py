@@ -66,7 +66,8 @@ def claimed(run: Run, view: View) -> Claim | None:
         return Claim(kind, run.raised.message, "raised", run.raised.seq)
     if run.said is not None:
         return Claim(run.said.kind, run.said.reason, "R", run.said.seq)
-    if "R" in view.channels or "E" not in view.channels or run.terminal is None:
+    # An agent that has a result to give and gave none is taken at its events, as one that has none.
+    if "E" not in view.channels or run.terminal is None:
         return None
     kind, reason = _from_events(run.terminal, bool(markers(run, view.dialect)))
     return Claim(kind, reason, "E", run.terminal.seq)
@@ -159,11 +160,11 @@ _Holds = Callable[[Run, Call | None, Dialect], bool]
 #: The endings that the model calls can show, the first that holds; `last` is the last call of the loop, the summary aside.
 _ENDINGS: tuple[tuple[str, _Holds], ...] = (
     ("interrupted", lambda run, _last, _dialect: run.cancelled),
+    ("answered", lambda _run, last, dialect: last is not None and answer(last, dialect) is not None),
     ("limit", lambda run, last, dialect: bool(run.summary) and _at_limit(run, last, dialect)),
     ("overflow", lambda _run, last, _dialect: last is not None and last.overflow),
     ("model_error", lambda _run, last, _dialect: last is not None and last.failed),
     ("empty", _empty),
-    ("answered", lambda _run, last, dialect: last is not None and answer(last, dialect) is not None),
     ("truncated", _cut_off("length")),
     ("filtered", _cut_off("filter")),
     ("limit", _at_limit),

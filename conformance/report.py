@@ -1,7 +1,7 @@
 """The report: results of many plays added up into verdicts per scenario, rule and area, and the exit code. Pure."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -229,8 +229,8 @@ def facts(seen: View | None) -> dict[str, Any]:
     }
 
 
-#: What is counted per run.
-COUNTS = ("events", "model_calls", "regular_calls", "summary_calls", "retries", "compactions", "attempts")
+#: What is summed up over the runs of a play.
+COUNTS = ("events", "model_calls", "regular_calls", "retries", "attempts")
 
 
 def run_facts(seen: View, index: int) -> dict[str, Any]:

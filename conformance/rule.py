@@ -51,7 +51,7 @@ SuiteCheck = Callable[[Sequence[View]], Iterator[tuple[int, Finding | Literal[Ri
 
 
 def always(_view: View) -> str | None:
-    """`applies` of a rule that binds every agent in every dialect."""
+    """`applies` of a rule that binds every agent in every dialect, `unable` of one that every recording can decide."""
     return None
 
 
@@ -65,6 +65,7 @@ class Rule:
     keys it yields to. `applies` gives None, or why the clause does not bind this agent: "dialect" or "capability".
     `check` yields OK or a Finding for each thing it looked at, nothing where nothing was there to judge. `suite`, where
     given, judges all recordings of an agent together and yields (index of the recording, judgement).
+    `unable` says why a recording cannot decide the clause although it should, which is could-not-run; None where it can.
     """
 
     id: str
@@ -78,6 +79,7 @@ class Rule:
     about_events: bool = False
     applies: Callable[[View], str | None] = always
     suite: SuiteCheck | None = None
+    unable: Callable[[View], str | None] = always
 
     @property
     def area(self) -> str:

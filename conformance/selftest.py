@@ -6,7 +6,7 @@ A rule that nothing breaks proves nothing, and one that an honest agent breaks i
 
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance.adapters.in_process import connected
@@ -16,6 +16,9 @@ from conformance.reference.mutants import Mutant
 from conformance.rule import Finding, Rule
 from conformance.runner import Cell, cells_of, declared, play
 from conformance.scenario import Scenario
+
+#: Longest silence of a mutant, in seconds. All it talks to is in this process, so what is silent for longer is stuck.
+PATIENCE_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,8 @@ async def kill(mutant: Mutant, plans: Sequence[Scenario], rule: Rule) -> Tried:
     The scenarios it names are played, else all of them, those that exercise the rule first. What only all recordings of an
     agent together show is looked for at the end.
     """
-    named = [plan for plan in plans if plan.id in mutant.scenarios] or plans
+    quick = [replace(plan, deadline_s=min(plan.deadline_s, PATIENCE_S)) for plan in plans]
+    named = [plan for plan in quick if plan.id in mutant.scenarios] or quick
     seen: list[Judgement] = []
     plays: list[str] = []
     async for name, judgement in _played(mutant.make(), _first(named, rule), [rule]):

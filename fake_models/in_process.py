@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import AsyncIterator, Generator, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fake_models.effects import Hangup, Head, Send, Wait
@@ -28,6 +28,8 @@ class CallableModel:
 
     endpoint: Endpoint
     wire: str = "openai_chat"
+    #: Sent with every request, under what the caller gives: an SDK sends its key too.
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     def model(self, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Any:
         """Body of the reply: a dict, or text where the script sends text that is no JSON."""
@@ -53,7 +55,7 @@ class CallableModel:
 
     def _steps(self, body: dict[str, Any], headers: Mapping[str, str] | None) -> Generator[Any, None, None]:
         """What the agent gets, one by one; `_SILENCE` where the shell must stay silent until it may go on."""
-        lowered = {name.lower(): value for name, value in (headers or {}).items()}
+        lowered = {name.lower(): value for name, value in (*self.headers.items(), *(headers or {}).items())}
         path = CODECS[self.wire].paths[0]
         exchange = self.endpoint.exchange(self.wire, path, body, lowered)
         chunks = iter(exchange.chunks or ())

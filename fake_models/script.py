@@ -132,14 +132,17 @@ def answer(script: Script, cursor: Cursor, request: ModelRequest, world: World) 
     """
     What the script says to one request: the turn at the cursor, or the next one where that is optional and does not fit.
 
-    Never raises: a turn whose templates cannot be resolved is missed.
+    Never raises: a turn whose templates cannot be resolved, since a tool it quotes never ran, does not fit either.
     """
     tried: list[tuple[int, str]] = []
     for index in range(_start(script, cursor), len(script.turns)):
         turn = script.turns[index]
         failed = _misfit(turn, request, world)
         if failed is None:
-            return _played(script, index, cursor, request, world)
+            played = _played(script, index, cursor, request, world)
+            if isinstance(played, Played):
+                return played
+            failed = played
         tried.append((index, failed))
         if not turn.optional:
             break
@@ -194,11 +197,12 @@ def _missed(script: Script, tried: list[tuple[int, str]]) -> Missed:
     )
 
 
-def _played(script: Script, index: int, cursor: Cursor, request: ModelRequest, world: World) -> Played | Missed:
+def _played(script: Script, index: int, cursor: Cursor, request: ModelRequest, world: World) -> Played | str:
+    """The turn as it is played, or why it cannot be."""
     try:
         reply, resolved = _reply(script.turns[index], request, world)
     except ScriptError as error:
-        return Missed(index, str(error), f"turn {index} (from 0) cannot be played: {error}")
+        return f"it cannot be played: {error}"
     times = cursor.played if index == cursor.index else 0
     return Played(Cursor(index, times + 1), index, reply, resolved)
 

@@ -33,7 +33,9 @@ def seen(story=None, **fields):
 )
 def test_a_block_is_for_an_agent_of_which_all_its_conditions_hold(when, fits):
     read = seen(
-        dialect={"on_limit": "stop", "empty_is": ["null", "no_parts"]}, capabilities={"sessions": True}, profile="reference"
+        dialect={"on_limit": "stop", "empty_is": ["null", "no_parts"]},
+        capabilities={"sessions": True},
+        profile="reference",
     )
     one = Expect(when, {})
     assert block([one], read) is (one if fits else None)
@@ -146,7 +148,9 @@ def test_a_prediction_on_a_channel_that_is_not_declared_is_not_judged(channels, 
     assert {key for _, key in compared(WHOLE, profile="reference", channels=channels)} == left
 
 
-@pytest.mark.parametrize("fields", [{"profile": None}, {"profile": "reference", "cell": {"stream": True, "chunking": "per_character"}}])
+@pytest.mark.parametrize(
+    "fields", [{"profile": None}, {"profile": "reference", "cell": {"stream": True, "chunking": "per_character"}}]
+)
 def test_events_are_counted_for_the_reference_and_whole_chunks_only(fields):
     cell = fields.pop("cell", None)
     s = full(scenario={"runs": [{"user": "u", "model": [{"answer": "42"}]}] * 2, "expect": [{"events": 6}]}, **fields)
@@ -175,7 +179,9 @@ def test_a_marker_is_predicted_as_there_or_with_its_budget(marker, predicted, ho
     assert one.holds is holds
 
 
-@pytest.mark.parametrize(("came", "predicted", "holds"), [(None, None, True), (" \n", None, True), ("42 ", "42", True), ("42", "42.", False)])
+@pytest.mark.parametrize(
+    ("came", "predicted", "holds"), [(None, None, True), (" \n", None, True), ("42 ", "42", True), ("42", "42.", False)]
+)
 def test_texts_are_compared_trimmed_and_a_blank_one_is_none(came, predicted, holds):
     s = Story(scenario={"expect": [{"text": predicted}]})
     s.outcome("answered", text=came)

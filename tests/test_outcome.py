@@ -101,6 +101,15 @@ def test_a_whole_reply_at_the_very_limit_is_an_answer_and_not_the_limit():
     assert actual(*ended(tell, max_iters=2)) == "answered"
 
 
+def test_a_summary_after_an_answer_takes_nothing_from_the_answer():
+    def tell(s):
+        said()(s)
+        s.ask(tools=None)
+        s.reply(text="In short: 42")
+
+    assert actual(*ended(tell, max_iters=1)) == "answered"
+
+
 def test_the_answer_tool_is_an_answer_where_the_dialect_names_it():
     def tell(s):
         s.ask()
@@ -132,9 +141,9 @@ def test_without_a_result_the_claim_is_read_from_the_events(end, kind):
     assert claimed(run, seen).kind == kind
 
 
-def test_where_a_result_is_declared_the_events_are_not_asked():
+def test_a_declared_result_goes_before_the_events_and_these_speak_where_none_was_given():
     run, seen = ended(lambda s: s.event("RUN_FINISHED"), channels="MTER")
-    assert claimed(run, seen) is None
+    assert (claimed(run, seen).kind, claimed(run, seen).by) == ("answered", "E")
     run, seen = ended(lambda s: (s.event("RUN_FINISHED"), s.outcome("limit")), channels="MTER")
     assert (claimed(run, seen).kind, claimed(run, seen).by) == ("limit", "R")
 

@@ -302,7 +302,7 @@ def _logs(run: str, recorder: Recorder) -> Iterator[None]:
 
 def bench_for(session: Session) -> Bench:
     """What the kit hands to an agent for one session."""
-    shell = CallableModel(session.model)
+    shell = CallableModel(session.model, headers={"authorization": f"Bearer {session.api_key}"})
     names = session.tool_names
     return Bench(
         model=shell.model,

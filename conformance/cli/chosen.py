@@ -64,4 +64,3 @@ def _nothing(every: Sequence[Chosen], tags: Collection[str], rules: Collection[s
 
 def _said(what: str, words: Collection[str]) -> str:
     return f"{what} {' or '.join(words)}" if words else ""
-

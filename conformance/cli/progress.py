@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from conformance.certify import Judged
-from conformance.judge import worst
 from conformance.printable import printable
 
 Tell = Callable[[Judged], None]

@@ -5,22 +5,28 @@ import click
 
 @click.command("run")
 @click.argument("selectors", nargs=-1, metavar="[SCENARIO]...")
-@click.option("--agent", "spec", default="reference", show_default=True, metavar="SPEC", help="See `conformance agents`.")
+@click.option(
+    "--agent", "spec", default="reference", show_default=True, metavar="SPEC", help="See `conformance agents`."
+)
 @click.option(
     "--dialect",
     "declared",
     metavar="NAME",
     help="Judge under these keys instead of the agent's own: summarize, stop, error, raise, key=value,key=value, or a file.",
 )
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only scenarios with this tag; repeatable, any will do.")
-@click.option("--rule", "rules", multiple=True, metavar="ID", help="Only scenarios that exercise this rule; repeatable.")
+@click.option(
+    "--tag", "tags", multiple=True, metavar="TAG", help="Only scenarios with this tag; repeatable, any will do."
+)
+@click.option(
+    "--rule", "rules", multiple=True, metavar="ID", help="Only scenarios that exercise this rule; repeatable."
+)
 @click.option("--out", metavar="DIR", help="Save recordings, their stable text and report.json here.")
 @click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
 @click.option("--repeat", type=click.IntRange(min=1), default=1, metavar="N", help="Play each so often in each cell.")
 @click.option("--strict", is_flag=True, help="A warning is exit code 1, too.")
 @click.option("-x", "first", is_flag=True, help="Stop at the first play that fails or cannot be run.")
 @click.pass_context
-def command(
+def command(  # noqa: PLR0917 - click calls it by keyword
     ctx: click.Context,
     selectors: tuple[str, ...],
     spec: str,
@@ -50,7 +56,6 @@ def command(
     from conformance.cli.showing import command_line, show  # noqa: PLC0415 - start-up time
     from conformance.cli.verbs import INTERRUPTED  # noqa: PLC0415 - verbs imports this file
     from conformance.judge import Verdict  # noqa: PLC0415 - start-up time
-    from conformance.report import Report  # noqa: PLC0415 - start-up time
     from conformance.reporters.as_json import json_text  # noqa: PLC0415 - start-up time
     from conformance.rules import RULES  # noqa: PLC0415 - start-up time
 
@@ -73,15 +78,14 @@ def command(
 
         scenarios = [one.scenario for one in plans]
         try:
-            rep: Report | None = asyncio.run(
-                certify(spec, scenarios, RULES, override=under, repeat=repeat, stop_at=stop_at, watch=watch)
-            )
+            going = certify(spec, scenarios, RULES, override=under, repeat=repeat, stop_at=stop_at, watch=watch)
+            rep = asyncio.run(going)
         except KeyboardInterrupt:
+            if not any(one.judgement for one in made):
+                raise
             interrupted = True
             rep = so_far(made, RULES)
 
-    if rep is None:
-        raise KeyboardInterrupt
     if place is not None:
         write(place / "report.json", json_text(rep).encode("ascii"))
     names = {one.scenario.id: one.name for one in plans}

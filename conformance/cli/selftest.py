@@ -14,11 +14,12 @@ def command(ctx: click.Context) -> None:
     from conformance.reference.mutants import MUTANTS  # noqa: PLC0415 - start-up time
     from conformance.reporters.matrix import matrix  # noqa: PLC0415 - start-up time
     from conformance.rules import BY_ID, RULES  # noqa: PLC0415 - start-up time
-    from conformance.selftest import kill, survivors, unfair  # noqa: PLC0415 - start-up time
+    from conformance.selftest import Tried, Unfair, kill, survivors, unfair  # noqa: PLC0415 - start-up time
 
     plans = load_all(bundled())
     dialects = [{}, *sensible_dialects()]
-    tried, wrong = [], []
+    tried: list[Tried] = []
+    wrong: list[Unfair] = []
     for mutant in MUTANTS:
         tried.append(asyncio.run(kill(mutant, plans, BY_ID[mutant.rule])))
         _tell(f"{mutant.name}: {'killed' if tried[-1].killed else 'survives'}")

@@ -201,6 +201,8 @@ def last_round_tools(view: View) -> Iterator[Sighting]:
 
 def retry_budget(view: View) -> Iterator[Sighting]:
     """Whether a run whose empty replies were retried came to its limit with or without those retries counted."""
+    if view.declared.empty_response == "continue":
+        return  # nothing is retried, and every empty reply spends its round
     for run in view.runs:
         claim = claimed(run, view)
         if run.max_iters is None or claim is None or not over(run):

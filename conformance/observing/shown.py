@@ -6,7 +6,7 @@ from conformance.classes import is_empty
 from conformance.observing.sighting import Sighting
 from conformance.outcome import actual, answer, last_reply
 from conformance.usage_reports import call_reports, reported, totals
-from conformance.view import View
+from conformance.view import Call, View
 
 #: Causes that an exception can stand for and that the model calls prove.
 _PROVEN = frozenset({"limit", "model_error", "overflow", "empty", "truncated", "filtered"})
@@ -17,14 +17,7 @@ def reasoning_events(view: View) -> Iterator[Sighting]:
     if "E" not in view.channels:
         return
     for run in view.runs:
-        thought = [
-            call
-            for call in run.main
-            if call.reply is not None
-            and call.reply.complete
-            and (call.reply.thinking or "").strip()
-            and not is_empty(call, view.dialect)
-        ]
+        thought = [call for call in map(run.outcome_of, run.main) if _thinks(call) and not is_empty(call, view.dialect)]
         shown = next((event for event in run.events if event.type.startswith(("REASONING_", "THINKING_"))), None)
         if shown is not None:
             yield Sighting("on", shown.seq, f"run {run.id} has a {shown.type} event")
@@ -34,6 +27,10 @@ def reasoning_events(view: View) -> Iterator[Sighting]:
                 thought[0].end_seq,
                 f"the model thought in {thought[0].id} and no reasoning event of run {run.id} shows it",
             )
+
+
+def _thinks(call: Call) -> bool:
+    return call.reply is not None and call.reply.complete and bool((call.reply.thinking or "").strip())
 
 
 def usage_events(view: View) -> Iterator[Sighting]:
@@ -61,9 +58,8 @@ def final_text(view: View) -> Iterator[Sighting]:
         whole = answer(last, view.dialect) if last is not None else None
         if last is None or whole is None or run.said is None or run.said.text is None or run.summary:
             continue
-        told = [
-            c.reply.text for c in run.main if c.reply is not None and c.reply.complete and (c.reply.text or "").strip()
-        ]
+        replies = [run.outcome_of(call).reply for call in run.main]
+        told = [reply.text for reply in replies if reply is not None and reply.complete and (reply.text or "").strip()]
         given, everything, final = (_packed(text) for text in (run.said.text, "".join(t or "" for t in told), whole))
         if everything != final and given in (everything, final):
             value = "all_text" if given == everything else "last_reply"

@@ -41,11 +41,11 @@ def failed_as(run: Run, view: View, *kinds: str) -> Literal["error", "raise"] | 
     """`raise` or `error` where the run failed, and claims one of these kinds or none in particular; else None."""
     claim = claimed(run, view)
     out = way_out(run)
-    if claim is None or claim.kind not in (*kinds, "error"):
+    if claim is not None and claim.kind not in (*kinds, "error"):
         return None
-    if out == "raise":
-        return "raise"
-    return "error" if out == "error" or (out == "returned" and claim.kind != "error") else None
+    if out in ("raise", "error"):
+        return out
+    return "error" if out == "returned" and claim is not None and claim.kind in kinds else None
 
 
 def name_out(run: Run) -> str:

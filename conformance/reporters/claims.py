@@ -11,7 +11,9 @@ from conformance.rule import Level, Rule
 
 def dialect_claim(rep: Report) -> str:
     """The declaration an agent was judged under, as what differs from the recommended one, and the cells it was played in."""
-    plain = {name: list(key.default) if isinstance(key.default, tuple) else key.default for name, key in BY_NAME.items()}
+    plain = {
+        name: list(key.default) if isinstance(key.default, tuple) else key.default for name, key in BY_NAME.items()
+    }
     own = ", ".join(f"{name}={value}" for name, value in rep.dialect.items() if name in plain and plain[name] != value)
     cells = ", ".join(dict.fromkeys(entry.cell for entry in rep.entries))
     return printable(f"the recommended dialect{f' but {own}' if own else ''}; cells: {cells or 'none'}")
@@ -27,7 +29,9 @@ def area_lines(rep: Report, rules: Mapping[str, Rule]) -> Iterator[tuple[bool, s
             silent.append(area)
             continue
         armed = sum(bool(rep.rules[rule.id].armed) for rule in mine)
-        counts = f"{armed} of {len(mine)} rules armed, {total.passed} of {total.armed} units pass, {_many(total.warnings)}"
+        counts = (
+            f"{armed} of {len(mine)} rules armed, {total.passed} of {total.armed} units pass, {_many(total.warnings)}"
+        )
         word = "certified    " if total.certified else "not certified"
         why = "" if total.certified else f"; {_lacking(mine, rep)}"
         yield total.certified, f"{area:{width}}  {word}  {counts}{why}"

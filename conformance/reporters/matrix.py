@@ -20,11 +20,12 @@ def matrix(tried: Sequence[Tried], wrong: Sequence[Unfair], rules: Sequence[Rule
     lines += [f"honest in {dict(one.dialect)}, {one.play}: {one.rule}: {excerpt(one.message, SHOWN)}" for one in wrong]
     killed = sum(one.killed for one in tried)
     left = survivors(tried, rules)
-    lines += [
-        "",
-        f"{killed} of {len(tried)} mutants killed, {len(rules) - len(left)} of {len(rules)} rules proven, "
+    sums = (
+        f"{killed} of {len(tried)} mutants killed",
+        f"{len(rules) - len(left)} of {len(rules)} rules proven",
         f"{dialects - len({str(one.dialect) for one in wrong})} of {dialects} honest dialects pass",
-    ]
+    )
+    lines += ["", ", ".join(sums)]
     return "\n".join([*lines, *([f"unproven: {', '.join(left)}"] if left else [])]) + "\n"
 
 

@@ -60,7 +60,7 @@ def terminal(
         highlight=False,
     )
     for block in _report(rep, rules, again, missed):
-        console.print(block)
+        console.print(block, soft_wrap=isinstance(block, Text) and bool(block.no_wrap))
     # A table fills its last column with spaces that mean nothing and that diffs show.
     return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
 
@@ -172,4 +172,4 @@ def _line(text: str, indent: int = 0, style: str = "") -> RenderableType:
 
 def _whole(text: str, indent: int) -> RenderableType:
     """A line that is never broken: it is there to be copied."""
-    return Text(" " * indent + text, no_wrap=True, overflow="ignore")
+    return Text(" " * indent + text, no_wrap=True)

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Literal
 
 from conformance.agui import ShownCall, ShownResult, text_messages, tool_results
@@ -38,7 +39,7 @@ def events_tell_the_truth(view: View) -> Judged:
         shown = [call for call in calls_shown(run.events) if call.end_seq is not None]
         pairs = _paired(shown, [*made, *earlier])
         yield from _calls(run, shown, pairs, made)
-        yield from _results(run, {call.id: its for call, its in zip(shown, pairs, strict=True) if its}, made)
+        yield from _results(run, [(call, its) for call, its in zip(shown, pairs, strict=True) if its], made)
         yield from _thoughts(run)
 
 
@@ -118,10 +119,18 @@ def _here(made: Made, run: Run) -> list[Execution]:
     return [ran for ran in made.ran if ran.run == run.id]
 
 
-def _results(run: Run, by_id: Mapping[str, Made], made: Sequence[Made]) -> Judged:
+def _of(result: ShownResult, shown: Sequence[tuple[ShownCall, Made]], told: AbstractSet[str]) -> Made | None:
+    """The call that a result is of: where calls share its id, one shown before it that it fits and that has none yet."""
+    mine = [(call, its) for call, its in shown if call.id == result.call_id]
+    before = [its for call, its in mine if call.seq < result.seq] or [its for _, its in mine]
+    fitting = [its for its in before if any(x.id not in told and not _wrong(result, x) for x in its.executions)]
+    return next(reversed(fitting or before), None)
+
+
+def _results(run: Run, shown: Sequence[tuple[ShownCall, Made]], made: Sequence[Made]) -> Judged:
     told: set[str] = set()
     for result in tool_results(run.events):
-        its = by_id.get(result.call_id)
+        its = _of(result, shown, told)
         # A run that resumes another shows results of calls that the other one showed.
         ran = its.executions if its is not None else [x for x in run.executions if x.call_id == result.call_id]
         ended = [one for one in ran if one.end_seq is not None]

@@ -7,8 +7,9 @@ from conformance.expectations import predictions
 from conformance.observers import observed
 from conformance.outcome import actual
 from conformance.reading import view as read
+from conformance.round_limit import executed, last_round
 from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
-from conformance.view import Run, View
+from conformance.view import Call, Run, View
 from fake_models.script import Cursor, unplayed
 
 Judged = Iterator[Finding | Literal[Right.OK]]
@@ -33,13 +34,26 @@ def each_request_fits_the_script(view: View) -> Judged:
         for call in run.calls:
             if call.reply is not None and call.reply.turn is not None:
                 yield OK
-            elif call.refused is not None and call.refused.get("by") == "script":
+            elif call.refused is not None and call.refused.get("by") == "script" and not _skipped(call, view):
                 nearest = call.refused.get("nearest")
                 near = (
                     f"nearest is turn {nearest['turn']}: {nearest['failed']}" if nearest else "the script has no turns"
                 )
                 message = f"{call.id} ({call.kind}) of run {run.id} fits no turn of the script; {near}. {call.refused.get('message')}"
                 yield Finding(message, call.refused_seq or call.seq)
+
+
+def _skipped(call: Call, view: View) -> bool:
+    """
+    Whether a turn wants a result that the agent, as it declares, never asked a tool for: calls of the last allowed round.
+
+    No other turn of a script depends on what an agent may leave out.
+    """
+    nearest = call.refused.get("nearest") if call.refused is not None else None
+    if view.dialect.last_round_tools != "skip" or not nearest or not str(nearest["failed"]).startswith("template"):
+        return False
+    lasts = [(run, last) for run in view.runs if (last := last_round(run)) is not None and last.end_seq < call.seq]
+    return any(last.said and not executed(run, last) for run, last in lasts)
 
 
 def an_answered_run_plays_its_script(view: View) -> Judged:

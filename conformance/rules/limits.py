@@ -51,6 +51,12 @@ def _no_round_after_n(run: Run, view: View) -> Judged:
     if beyond:
         message = f"{beyond[0].id} is round {beyond[0].round} of run {run.id}, and the caller allows {limit}; expected no further regular call"
         yield Finding(message, beyond[0].seq, tuple(call.seq for call in beyond[1:]))
+    elif (
+        acting := next((call for call in run.summary if call.request.callable_tools and executed(run, call)), None)
+    ) is not None:
+        # By its place it is the summary, and yet the loop went on in it as in any round.
+        message = f"{acting.id} comes after the {limit} rounds of run {run.id}, offers tools, and {executed(run, acting)[0].tool} ran for its reply; expected no further round"
+        yield Finding(message, acting.seq)
     elif reached(run, view):
         yield OK
 

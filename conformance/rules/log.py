@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from conformance.outcome import actual
+from conformance.outcome import actual, claimed
 from conformance.recording import Record
+from conformance.round_limit import ended_there
 from conformance.rule import OK, SHOULD, Finding, Right, Rule
 from conformance.view import Run, View
 
@@ -22,7 +23,7 @@ _PLAIN = re.compile(r"limit|max|exceed|reached", re.IGNORECASE)
 def the_limit_is_logged_quietly(view: View) -> Judged:
     """LOG-1."""
     for run in view.runs:
-        if run.max_iters is None or run.cancelled or actual(run, view) != "limit":
+        if not _ended_by_limit(run, view):
             continue
         told = _told(run)
         loud = [record for record in told if str(record.data.get("level")).upper() in _LOUD]
@@ -42,6 +43,14 @@ def the_limit_is_logged_quietly(view: View) -> Judged:
             )
         else:
             yield OK
+
+
+def _ended_by_limit(run: Run, view: View) -> bool:
+    """Whether the limit ended the run: something else may have, in the last round just as in any other."""
+    claim = claimed(run, view)
+    if run.max_iters is None or run.cancelled or actual(run, view) != "limit":
+        return False
+    return ended_there(run, view) or (claim is not None and claim.kind == "limit")
 
 
 def _told(run: Run) -> tuple[Record, ...]:

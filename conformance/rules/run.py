@@ -90,8 +90,6 @@ def the_run_ends(view: View) -> Judged:
         unlimited = not run.limited and run.max_iters is None
         refused = [call for call in run.calls if call.refused is not None and call.refused.get("by") == "cap"]
         allowed = None if run.limited or run.max_iters is None else run.max_iters + 5
-        if run.how == "hung" and _still_retrying(run):
-            continue
         if run.how in ("hung", "died"):
             last = f"; the last thing seen: {run.end['last_seen']}" if run.end.get("last_seen") else ""
             yield Finding(
@@ -102,7 +100,8 @@ def the_run_ends(view: View) -> Judged:
             # Under `unlimited` the agent said that it has no bound of its own, which LIM-8 warns of.
             if not unlimited:
                 seq = refused[0].seq if refused else run.end_seq
-                yield Finding(f"run {run.id} sent more than {view.scenario.cap} requests and had to be stopped", seq)
+                what = f"sent more than {view.scenario.cap} requests" if refused else f"yielded {len(run.events)} events"
+                yield Finding(f"run {run.id} {what} and had to be stopped", seq)
         elif allowed is not None and len(run.main) > allowed:
             yield Finding(
                 f"run {run.id} made {len(run.main)} model calls with no limit from the caller; by the declared default of "
@@ -111,6 +110,12 @@ def the_run_ends(view: View) -> Judged:
             )
         else:
             yield OK
+
+
+def retries_at_the_deadline(view: View) -> str | None:
+    """RUN-2 cannot be decided where an agent still waits between attempts when the deadline comes."""
+    waiting = next((run for run in view.runs if run.how == "hung" and _still_retrying(run)), None)
+    return None if waiting is None else f"run {waiting.id} still retried its model when the deadline came"
 
 
 def _still_retrying(run: Run) -> bool:
@@ -343,6 +348,7 @@ RULES: tuple[Rule, ...] = (
         rationale="A loop without an end costs money by the minute and answers nobody.",
         channels="",
         check=the_run_ends,
+        unable=retries_at_the_deadline,
         evidence=(
             f"{_ISSUES}crewAIInc/crewAI/issues/1656",
             f"{_ISSUES}spring-projects/spring-ai/issues/3333",

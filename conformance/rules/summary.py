@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from conformance.containment import carries
 from conformance.observing.limit import closing_text
-from conformance.observing.sighting import over
+from conformance.observing.sighting import over, way_out
 from conformance.outcome import claimed, final_text, markers
 from conformance.round_limit import early_closing, words_after
 from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
@@ -138,7 +138,8 @@ def _shown(one: ToolCall, reply: Reply, run: Run, view: View) -> Iterator[Findin
     if text is None:
         return
     beside = (reply.text or "").strip()
-    if beside and text.strip() == beside:
+    # A stream shows what the model says as it comes; an error after it takes it back.
+    if beside and text.strip() == beside and way_out(run) not in ("error", "raise"):
         yield Finding(
             f"the final text of run {run.id} is {text[:100]!r}, which the model said beside a call of {one.name} in the summary's "
             "reply; expected a text that stands for the whole, since the model had not finished",

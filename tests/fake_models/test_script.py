@@ -306,3 +306,9 @@ def test_breaks_waits_and_usage_are_passed_on(turn):
     said = reply(turn)
 
     assert (said.broken, said.wait_s, said.usage) == (turn.broken, turn.wait_s, turn.usage)
+
+
+def test_an_optional_turn_that_quotes_a_tool_which_never_ran_is_passed_over():
+    script = Script((Turn(answer="It is {{ result.look }}.", optional=True), Turn(answer="I could not look.")))
+    played = answer(script, Cursor(), ModelRequest("openai_chat", "m", ()), World(now=datetime(2026, 1, 1, tzinfo=UTC)))
+    assert (played.turn, played.reply.parts) == (1, (Text("I could not look."),))

@@ -63,7 +63,9 @@ def test_requests_that_turns_answered_fit_the_script():
 def test_a_request_that_fits_no_turn_is_told_with_the_nearest():
     s = Story()
     s.ask()
-    s.refused(by="script", rule=None, nearest={"turn": 0, "failed": "all 1 turns were played"}, message="the script is over")
+    s.refused(
+        by="script", rule=None, nearest={"turn": 0, "failed": "all 1 turns were played"}, message="the script is over"
+    )
     message = said("SCRIPT-1", s).message
     assert message == (
         "m1 (regular) of run r1 fits no turn of the script; nearest is turn 0: all 1 turns were played. the script is over"
@@ -75,6 +77,21 @@ def test_refusals_by_others_are_no_miss_of_the_script():
     s.ask()
     s.refused(by="provider")
     assert judged("SCRIPT-1", s) == []
+
+
+def wants_a_result(**fields):
+    s = Story(max_iters=1, **fields)
+    s.ask()
+    s.reply(calls=[("look", {}, "c1")])
+    s.answer("c1", "not run: the limit was reached")
+    s.ask(tools=None)
+    s.refused(by="script", rule=None, nearest={"turn": 1, "failed": "template '{{ result.look }}': no execution"})
+    return s
+
+
+def test_a_turn_that_wants_a_result_of_a_skipped_round_is_no_miss_where_that_is_declared():
+    assert judged("SCRIPT-1", wants_a_result(dialect={"last_round_tools": "skip"})) == [OK]
+    assert "m2 (summary) of run r1 fits no turn" in said("SCRIPT-1", wants_a_result()).message
 
 
 ANSWER = {"answer": "42"}
@@ -122,7 +139,10 @@ def test_a_prediction_that_holds_is_right():
 
 
 def test_a_broken_prediction_says_both_values():
-    assert said("EXPECT", expecting(model_calls=2)).message == "the scenario: model_calls is 1, but the scenario predicts 2"
+    assert (
+        said("EXPECT", expecting(model_calls=2)).message
+        == "the scenario: model_calls is 1, but the scenario predicts 2"
+    )
 
 
 def test_without_a_block_that_fits_nothing_is_judged():

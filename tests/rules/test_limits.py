@@ -64,6 +64,15 @@ def test_a_call_after_round_n_without_a_summary_is_one_round_too_many():
     assert said("LIM-1", s).message.startswith("m2 is round 2 of run r1, and the caller allows 1")
 
 
+def test_a_summary_that_goes_on_like_a_round_is_one():
+    s = rounds(2, max_iters=1)
+    s.ask(tools=None)
+    s.reply(text="It is 42.")
+    assert said("LIM-1", s).message.startswith(
+        "m2 comes after the 1 rounds of run r1, offers tools, and look ran for its reply"
+    )
+
+
 def test_two_parallel_calls_are_one_round():
     s = Story(max_iters=1, dialect=STOP)
     s.ask()
@@ -91,7 +100,9 @@ def test_a_round_after_an_answer_is_told_with_the_answer():
     s = answered(1, max_iters=5)
     s.ask()
     s.reply(text="And more.")
-    assert said("LIM-1", s).message.startswith("m1 was answered 'It is 42.' in round 1 of run r1, but m2 is one more round")
+    assert said("LIM-1", s).message.startswith(
+        "m1 was answered 'It is 42.' in round 1 of run r1, but m2 is one more round"
+    )
 
 
 def test_a_completion_gate_may_send_an_answer_back():
@@ -219,7 +230,9 @@ def test_a_summary_after_an_answer_in_the_last_round_is_told():
     s.ask(tools=None)
     s.reply(text="In short: 42.")
     s.event("RUN_FINISHED")
-    assert said("LIM-4", s).message.startswith("m1 carries an answer in round 1 of 1 of run r1, but m2 asks the model for one more text")
+    assert said("LIM-4", s).message.startswith(
+        "m1 carries an answer in round 1 of 1 of run r1, but m2 asks the model for one more text"
+    )
 
 
 @pytest.mark.parametrize(
@@ -251,7 +264,9 @@ def test_a_limit_without_a_marker_is_told():
     assert said("LIM-5", summarised(marker=None)).message.startswith("run r1 used up its 1 rounds and has no RAW event")
 
 
-@pytest.mark.parametrize("marker", [{"type": "EXCEED_MAX_ITERS"}, {"type": "EXCEED_MAX_ITERS", "maxIters": "1", "more": True}])
+@pytest.mark.parametrize(
+    "marker", [{"type": "EXCEED_MAX_ITERS"}, {"type": "EXCEED_MAX_ITERS", "maxIters": "1", "more": True}]
+)
 def test_a_marker_without_the_number_is_told(marker):
     assert "expected the budget 1 in it as a number" in said("LIM-5", summarised(marker=marker)).message
 
@@ -321,7 +336,10 @@ def test_another_ending_in_another_recording_is_told_there():
     other.outcome("limit", text="Out of rounds.")
     [(index, finding)] = suite(summarised(), other)
     assert index == 1
-    assert "with a text of its own and finished, but run r1 of told ended with a text by the model and finished" in finding.message
+    assert (
+        "with a text of its own and finished, but run r1 of told ended with a text by the model and finished"
+        in finding.message
+    )
 
 
 def test_a_failed_summary_may_end_otherwise():
@@ -418,7 +436,9 @@ def test_the_value_may_be_refused_before_any_call(limit):
 def test_more_rounds_than_zero_or_one_are_told(limit):
     s = rounds(limit + 2, max_iters=limit, dialect=STOP)
     s.outcome("limit")
-    assert said("LIM-10", s).message.startswith(f"run r1 has max_iters {limit} and made {limit + 2} rounds; expected {limit}")
+    assert said("LIM-10", s).message.startswith(
+        f"run r1 has max_iters {limit} and made {limit + 2} rounds; expected {limit}"
+    )
 
 
 def test_one_round_that_asks_for_more_keeps_a_budget_of_one():

@@ -14,7 +14,7 @@ def judged(story):
     return list(RULE.check(view(story.recording())))
 
 
-def at_the_limit(*logs, ran=True, early=(), limit=1, dialect=None):
+def at_the_limit(*logs, ran=True, early=(), limit=1, dialect=None, said="limit"):
     """A run that came to its limit of one round, with its log records: each (level, message) or (level, message, logger)."""
     s = Story(max_iters=limit, dialect=dialect)
     for _ in range(limit):
@@ -28,7 +28,7 @@ def at_the_limit(*logs, ran=True, early=(), limit=1, dialect=None):
         s.record("agent", "log", run="r1", level=level, logger=logger[0] if logger else "agent", message=message)
     s.ask(tools=None)
     s.reply("42")
-    s.outcome("limit", text="42")
+    s.outcome(said, text="42")
     return s
 
 
@@ -83,3 +83,7 @@ def test_nothing_is_judged_without_a_limit():
     s.reply(calls=[("look", {}, "c1")])
     s.log("limit 1", "WARNING")
     assert judged(s) == []
+
+
+def test_nothing_is_judged_where_something_else_ended_the_run_in_its_last_round():
+    assert judged(at_the_limit(said="tool_error")) == []

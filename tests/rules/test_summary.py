@@ -56,7 +56,9 @@ def test_a_run_without_a_summary_leaves_nothing_to_judge():
 # SUM-1
 
 
-@pytest.mark.parametrize("asked", [{}, {"tools": ["look"], "tool_choice": "none"}, {"tools": []}, {"tool_choice": "none"}])
+@pytest.mark.parametrize(
+    "asked", [{}, {"tools": ["look"], "tool_choice": "none"}, {"tools": []}, {"tool_choice": "none"}]
+)
 def test_a_summary_in_which_nothing_can_be_called_is_right(asked):
     assert judged("SUM-1", summarised(**asked)) == [OK]
 
@@ -66,7 +68,10 @@ def test_a_summary_in_which_nothing_can_be_called_is_right(asked):
     [
         ({"tools": ["look"]}, "the summary request m2 offers ['look']"),
         ({"tool_choice": "auto"}, "the summary request m2 has no tools and still tool_choice 'auto'"),
-        ({"extra": {"parallel_tool_calls": True}}, "the summary request m2 has no tools and still parallel_tool_calls True"),
+        (
+            {"extra": {"parallel_tool_calls": True}},
+            "the summary request m2 has no tools and still parallel_tool_calls True",
+        ),
     ],
 )
 def test_what_is_left_of_the_tools_in_a_summary_is_told(asked, message):
@@ -96,7 +101,9 @@ def test_a_call_after_a_summary_that_spoke_is_told():
     s.reply(text="42")
     s.ask()
     s.reply(text="43")
-    assert said("SUM-2", s).message.startswith("run r1 made its 1 rounds and asked for a summary in m2, but m3 came after")
+    assert said("SUM-2", s).message.startswith(
+        "run r1 made its 1 rounds and asked for a summary in m2, but m3 came after"
+    )
 
 
 def test_a_third_summary_is_told():
@@ -151,7 +158,9 @@ def test_a_summarys_call_without_a_result_in_the_next_request_is_told():
     assert said("SUM-3", s).message.startswith("m3 still carries the summary's call of look (c9) without a result")
 
 
-@pytest.mark.parametrize("text", ['look({"at": "sky"})', '{"name": "look", "arguments": {"at": "sky"}}', "<tool_call>look c9</tool_call>"])
+@pytest.mark.parametrize(
+    "text", ['look({"at": "sky"})', '{"name": "look", "arguments": {"at": "sky"}}', "<tool_call>look c9</tool_call>"]
+)
 def test_a_text_that_is_nothing_but_the_call_is_told(text):
     assert "is the summary's tool call" in said("SUM-3", calling(text=text)).message
 
@@ -164,6 +173,16 @@ def test_a_text_that_speaks_of_the_call_is_a_text():
 def test_half_a_sentence_beside_the_call_is_no_answer():
     s = calling(text="One more look and then", beside="One more look and then ")
     assert "which the model said beside a call of look" in said("SUM-3", s).message
+
+
+def test_half_a_sentence_that_an_error_follows_was_taken_back():
+    s = at_the_limit(dialect={"summary_failure": "error"})
+    s.ask(tools=None)
+    s.reply(text="One more look.", calls=[("look", {}, "c9")], keep=False)
+    s.text("One more look.")
+    s.event("RUN_ERROR", message="limit; the summary asked for a tool", code="limit")
+    s.outcome("limit")
+    assert judged("SUM-3", s) == [OK]
 
 
 # SUM-4
@@ -207,7 +226,9 @@ def test_work_lost_with_the_summary_is_told_by_the_next_request():
     s.begin("Go on.")
     s.ask(messages=[{"role": "user", "content": "Go on."}])
     s.reply(text="?")
-    assert said("SUM-4", s).message.startswith("after the failed summary of run r1, m3 of run r2 lacks the result of look (x1)")
+    assert said("SUM-4", s).message.startswith(
+        "after the failed summary of run r1, m3 of run r2 lacks the result of look (x1)"
+    )
 
 
 # SUM-5
@@ -272,7 +293,9 @@ def test_a_text_shown_by_events_alone_will_do():
 
 @pytest.mark.parametrize("text", [None, "", " \n"])
 def test_a_user_who_reads_nothing_is_told(text):
-    assert said("SUM-6", summarised(text=text)).message.startswith("run r1 asked for a summary in m2 and the user reads nothing")
+    assert said("SUM-6", summarised(text=text)).message.startswith(
+        "run r1 asked for a summary in m2 and the user reads nothing"
+    )
 
 
 def test_a_text_from_before_the_limit_is_no_summary():
@@ -311,4 +334,6 @@ def test_the_marker_before_the_summary_is_right():
 
 
 def test_the_marker_after_the_summary_is_told():
-    assert said("SUM-7", marked(first=False)).message.startswith("the limit marker of run r1 came after the summary request m2")
+    assert said("SUM-7", marked(first=False)).message.startswith(
+        "the limit marker of run r1 came after the summary request m2"
+    )

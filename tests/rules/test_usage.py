@@ -21,7 +21,9 @@ def said(rule, story):
 
 
 def report(s, reply_id, *figures):
-    s.event("CUSTOM", name="token_usage", value={"replyId": reply_id, "inputTokens": figures[0], "outputTokens": figures[1]})
+    s.event(
+        "CUSTOM", name="token_usage", value={"replyId": reply_id, "inputTokens": figures[0], "outputTokens": figures[1]}
+    )
 
 
 def two_calls(*usages, **fields):
@@ -52,10 +54,19 @@ def test_one_report_per_call_with_its_figures_is_right():
 @pytest.mark.parametrize(
     ("reports", "message"),
     [
-        (BOTH[1:], "the model reported 10 in, 1 out for m1 (regular), but no usage report of run r1 names its reply 'reply-1'"),
+        (
+            BOTH[1:],
+            "the model reported 10 in, 1 out for m1 (regular), but no usage report of run r1 names its reply 'reply-1'",
+        ),
         ((*BOTH, BOTH[0]), "2 usage reports name m1, expected one"),
-        ((("reply-1", 11, 1), BOTH[1]), "the usage report for m1 says 11 in, 1 out, but the model reported 10 in, 1 out"),
-        ((*BOTH, ("reply-7", 1, 1)), "a usage report names the reply 'reply-7', which is none of run r1: reply-1, reply-2"),
+        (
+            (("reply-1", 11, 1), BOTH[1]),
+            "the usage report for m1 says 11 in, 1 out, but the model reported 10 in, 1 out",
+        ),
+        (
+            (*BOTH, ("reply-7", 1, 1)),
+            "a usage report names the reply 'reply-7', which is none of run r1: reply-1, reply-2",
+        ),
     ],
 )
 def test_a_report_that_lacks_or_is_wrong_is_told(reports, message):
@@ -64,7 +75,9 @@ def test_a_report_that_lacks_or_is_wrong_is_told(reports, message):
 
 def test_a_report_where_the_model_reported_none_is_told():
     s = reported(("reply-1", 0, 0), ("reply-2", 20, 2), usages=(None, (20, 2)))
-    assert said("USE-1", s).message.startswith("the model reported no usage for m1, but a usage report says 0 in, 0 out")
+    assert said("USE-1", s).message.startswith(
+        "the model reported no usage for m1, but a usage report says 0 in, 0 out"
+    )
 
 
 def test_a_model_that_reports_nothing_leaves_nothing_to_judge():
@@ -92,7 +105,11 @@ def test_a_call_beside_the_loop_may_be_reported_or_not():
 
 
 def test_reports_per_call_bind_those_who_declare_them():
-    for value, excused in (("per_call", (None, None)), ("per_run", ("dialect", None)), ("none", ("dialect", "dialect"))):
+    for value, excused in (
+        ("per_call", (None, None)),
+        ("per_run", ("dialect", None)),
+        ("none", ("dialect", "dialect")),
+    ):
         read = view(Story(dialect={"usage_events": value}).recording())
         assert (BY_ID["USE-1"].applies(read), BY_ID["USE-2"].applies(read)) == excused
 
@@ -119,8 +136,14 @@ def test_a_total_that_is_the_sum_is_right_on_every_ending(usage, end):
 @pytest.mark.parametrize(
     ("usage", "message"),
     [
-        ((20, 2), "the total of run r1 is 20 in, 2 out, but its calls m1, m2 add up to 30 in, 3 out; it is the last call's alone"),
-        ((40, 4), "the total of run r1 is 40 in, 4 out, but its calls m1, m2 add up to 30 in, 3 out; running totals were added up"),
+        (
+            (20, 2),
+            "the total of run r1 is 20 in, 2 out, but its calls m1, m2 add up to 30 in, 3 out; it is the last call's alone",
+        ),
+        (
+            (40, 4),
+            "the total of run r1 is 40 in, 4 out, but its calls m1, m2 add up to 30 in, 3 out; running totals were added up",
+        ),
         ((31, 3), "the total of run r1 is 31 in, 3 out, but its calls m1, m2 add up to 30 in, 3 out"),
     ],
 )
@@ -129,7 +152,9 @@ def test_a_total_that_is_not_the_sum_is_told_with_a_guess(usage, message):
 
 
 def test_a_declared_total_that_is_missing_is_told():
-    assert said("USE-2", total(None)).message.startswith("RUN_FINISHED of run r1 has no usage, but the model reported 30 in, 3 out")
+    assert said("USE-2", total(None)).message.startswith(
+        "RUN_FINISHED of run r1 has no usage, but the model reported 30 in, 3 out"
+    )
 
 
 def test_without_a_total_reports_per_call_owe_none():
