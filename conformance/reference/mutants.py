@@ -395,12 +395,12 @@ _SUMMARY = (
         may_begin=faults.one_round_less,
     ),
     _mutant(
-        "summary-until-it-speaks",
+        "summary-up-to-four-times",
         "SUM-2",
-        "A summary that failed is asked for again and again.",
+        "A summary that failed is asked for three times more.",
         "",
         "crewAIInc/crewAI/issues/1656",
-        at_the_limit=faults.summary_until_it_speaks,
+        at_the_limit=faults.summary_up_to_four_times,
     ),
     _mutant(
         "summary-calls-run",

@@ -50,7 +50,7 @@ def _skipped(call: Call, view: View) -> bool:
     No other turn of a script depends on what an agent may leave out.
     """
     nearest = call.refused.get("nearest") if call.refused is not None else None
-    if view.dialect.last_round_tools != "skip" or not nearest or not str(nearest["failed"]).startswith("template"):
+    if view.dialect.last_round_tools != "skip" or not nearest or "has no execution" not in str(nearest["failed"]):
         return False
     lasts = [(run, last) for run in view.runs if (last := last_round(run)) is not None and last.end_seq < call.seq]
     return any(last.said and not executed(run, last) for run, last in lasts)

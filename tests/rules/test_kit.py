@@ -85,7 +85,11 @@ def wants_a_result(**fields):
     s.reply(calls=[("look", {}, "c1")])
     s.answer("c1", "not run: the limit was reached")
     s.ask(tools=None)
-    s.refused(by="script", rule=None, nearest={"turn": 1, "failed": "template '{{ result.look }}': no execution"})
+    s.refused(
+        by="script",
+        rule=None,
+        nearest={"turn": 1, "failed": "template '{{ result.look }}': path 'result.look' has no execution"},
+    )
     return s
 
 

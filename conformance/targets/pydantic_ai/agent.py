@@ -40,7 +40,7 @@ DIALECT: Mapping[str, Any] = {
     "model_error": "raise",
     # messages.py, ModelResponse.finish_reason: a cut text is the output all the same; the reason can be read beside it.
     "length_stop": "flag",
-    # ai.pydantic.dev/tools-advanced: ModelRetry and ToolFailed are fed back, any other exception ends the run.
+    # tool_manager.py, ToolManager: ModelRetry and ToolFailed are fed back, any other exception of a tool ends the run.
     "tool_exception": "raise",
     # tools.py, Tool.from_schema: "Schema validation of the arguments is skipped".
     "type_check": "tool",
