@@ -66,7 +66,7 @@ def ask(
     for attempt in range(attempts):
         hearing = Hearing(run.sound_id, run.message_id, shown)
         try:
-            yield from _hear(run, hearing, body, headers or {})
+            yield from _hear(run, hearing, body, {"Authorization": f"Bearer {run.bench.api_key}"} | dict(headers or {}))
         except (ModelError, StreamBroken, NoReply) as error:
             yield from hearing.end()
             for call in hearing.announced:

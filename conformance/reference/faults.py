@@ -8,7 +8,7 @@ from typing import Any
 from conformance.agent_side import Bench, RunInput, ToolFailed
 from conformance.dialect import Dialect
 from conformance.reference import events, loop
-from conformance.reference.acting import Refused, checked, parsed, result_text
+from conformance.reference.acting import Refused, checked, not_run, parsed, result_text
 from conformance.reference.asking import SPOKEN, SUMMARY_INSTRUCTION, ask, regular_body, summary_body
 from conformance.reference.failing import Failure, failure
 from conformance.reference.hearing import Call, Said
@@ -46,6 +46,18 @@ def rounds_of_the_session(session: Session) -> int:
 
 def each_call_a_round(run: Run, said: Said) -> Steps[Ending | None]:
     run.rounds += len(said.calls) - 1
+    return act(run, said)
+
+
+def last_round_stops_half_way(run: Run, said: Said) -> Steps[Ending | None]:
+    if run.rounds == run.limit:
+        ready = {said.calls[0].id}
+        run.parts = replace(
+            run.parts,
+            checked=lambda call, tools, extra_args: (
+                checked(call, tools, extra_args) if call.id in ready else not_run("no time was left")
+            ),
+        )
     return act(run, said)
 
 
@@ -146,9 +158,12 @@ def canned_when_streaming(run: Run) -> Steps[Ending]:
     return (yield from at_the_limit(run))
 
 
-def limit_warns(run: Run) -> Steps[Ending]:
+def limit_warns(run: Run) -> None:
     LOG.warning("reached max_iters=%d", run.limit)
-    return at_the_limit(run)
+
+
+def limit_unlogged(_run: Run) -> None:
+    return
 
 
 # What a reply means.

@@ -198,7 +198,7 @@ def _stopped_by(refused: Refused, dialect: Dialect) -> Ending | None:
 def at_the_limit(run: Run) -> Steps[Ending]:
     """The budget is used up: say so in the log, then to the user, then give them the text that the dialect promises."""
     dialect, limit = run.dialect, run.limit or 0
-    LOG.debug("reached max_iters=%d after %d rounds, no further round begins", limit, run.rounds)
+    run.parts.log_limit(run)
     if dialect.limit_terminal == "finished":
         yield events.limit_marker(dialect.limit_marker, limit, run.rounds, run.bench.now())
     ending = Ending(
@@ -311,6 +311,11 @@ def limit(given: RunInput, dialect: Dialect) -> int | None:
     return allowed if isinstance(allowed, int) else None
 
 
+def log_limit(run: Run) -> None:
+    """An ordinary limit is no warning: whoever set it asked for this."""
+    LOG.debug("reached max_iters=%d after %d rounds, no further round begins", run.limit, run.rounds)
+
+
 def rounds_before(_session: Session) -> int:
     """What a run's count of rounds begins with, whatever the session did before."""
     return 0
@@ -341,6 +346,7 @@ HONEST = Parts(
     compacted=compacted,
     sound_id=sound_id,
     act=act,
+    log_limit=log_limit,
     at_the_limit=at_the_limit,
     ending=lambda _run, ending: ending,
     finish=finish,

@@ -121,6 +121,7 @@ class Parts:
     compacted: Callable[[Sequence[Message], str | None], list[Message]]
     sound_id: Callable[[str, set[str]], str]
     act: Callable[[Run, Said], Steps[Ending | None]]
+    log_limit: Callable[[Run], None]
     at_the_limit: Callable[[Run], Steps[Ending]]
     ending: Callable[[Run, Ending], Ending]
     finish: Callable[[Run, Ending], Steps[None]]
