@@ -2,9 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
-from conformance.view import Event
+
+@dataclass(frozen=True)
+class Event:
+    """One AG-UI event in camelCase, as received. `raised`: the adapter's own RUN_ERROR for an exception."""
+
+    seq: int
+    data: Mapping[str, Any]
+    raised: bool = False
+
+    @property
+    def type(self) -> str:
+        """The event's type, "" where it has none."""
+        kind = self.data.get("type")
+        return kind if isinstance(kind, str) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +115,12 @@ class _Open:
 def value(event: Event, name: str) -> Any:
     """A field by its camelCase name, None where it is absent or null; a snake_case spelling is read too, see EVT-1b."""
     found = event.data.get(name)
-    if found is None:
-        snake = "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
-        found = event.data.get(snake)
-    return found
+    return event.data.get(_snake(name)) if found is None else found
+
+
+@cache
+def _snake(name: str) -> str:
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
 
 
 def expand(events: Sequence[Event]) -> tuple[tuple[Event, ...], tuple[Refusal, ...]]:
@@ -189,6 +205,33 @@ def text_messages(events: Sequence[Event]) -> tuple[TextMessage, ...]:
 def reasoning_messages(events: Sequence[Event]) -> tuple[TextMessage, ...]:
     """The reasoning messages of a stream, read as text messages are."""
     return _messages(events, "REASONING_MESSAGE", "reasoning")
+
+
+class Stream:
+    """The events of a stream and what they join to, each joined once."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self.events = events
+
+    @cached_property
+    def text_messages(self) -> tuple[TextMessage, ...]:
+        """See `text_messages`."""
+        return text_messages(self.events)
+
+    @cached_property
+    def reasoning_messages(self) -> tuple[TextMessage, ...]:
+        """See `reasoning_messages`."""
+        return reasoning_messages(self.events)
+
+    @cached_property
+    def tool_calls(self) -> tuple[ShownCall, ...]:
+        """See `tool_calls`."""
+        return tool_calls(self.events)
+
+    @cached_property
+    def tool_results(self) -> tuple[ShownResult, ...]:
+        """See `tool_results`."""
+        return tool_results(self.events)
 
 
 def _messages(events: Sequence[Event], prefix: str, role: str) -> tuple[TextMessage, ...]:

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 #: Every shape that can count as an empty reply.
@@ -186,7 +186,8 @@ class Dialect:
 
     def data(self) -> dict[str, Any]:
         """The dialect as plain JSON, for a recording's header; `dialect()` reads it back."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        values = {name: getattr(self, name) for name in BY_NAME}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     def with_value(self, key: str, value: Any) -> "Dialect":
         """The dialect with one key declared otherwise, normalised again."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.agui import text_messages
+from conformance.agui import Event
 from conformance.classes import is_empty
 from conformance.dialect import Dialect
-from conformance.view import Call, Event, Run, View
+from conformance.view import Call, Run, View
 
 #: Every kind of outcome there is.
 KINDS = frozenset(
@@ -176,6 +176,6 @@ def final_text(run: Run, view: View) -> str | None:
     if run.said is not None and run.said.text is not None:
         return run.said.text
     if "E" in view.channels:
-        shown = [message.text for message in text_messages(run.events) if message.role == "assistant"]
+        shown = [message.text for message in run.shown.text_messages if message.role == "assistant"]
         return shown[-1] if shown else None
     return None

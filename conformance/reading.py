@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+from conformance.agui import Event
 from conformance.classes import classify
 from conformance.dialect import Dialect, dialect
 from conformance.recording import Record, Recording
 from conformance.scenario import Scenario, scenario
-from conformance.view import Call, Event, Execution, Raised, Reply, Run, Said, View
+from conformance.view import Call, Execution, Raised, Reply, Run, Said, View
 from fake_models.messages import ToolCall, World
 from fake_models.overflow import is_overflow
 from fake_models.wire import CODECS

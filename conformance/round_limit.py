@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from conformance.agui import text_messages
 from conformance.classes import is_empty
 from conformance.dialect import Dialect
 from conformance.outcome import answer, claimed
@@ -129,7 +128,7 @@ def words_after(run: Run, view: View, seq: int) -> str | None:
     """What the user reads after that record: the result's text, else the last text message. None where there is none."""
     if run.said is not None and run.said.text is not None and run.said.text.strip():
         return run.said.text.strip()
-    shown = [one.text.strip() for one in text_messages(run.events) if one.role == "assistant" and one.seq > seq]
+    shown = [one.text.strip() for one in run.shown.text_messages if one.role == "assistant" and one.seq > seq]
     return next((text for text in reversed(shown) if text), None) if "E" in view.channels else None
 
 

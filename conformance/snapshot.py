@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.agui import Event
 from conformance.outcome import claimed
 from conformance.printable import printable
-from conformance.view import Call, Event, Execution, Run, View
+from conformance.view import Call, Execution, Run, View
 
 #: Longest value that is shown whole, in characters.
 SHOWN = 200

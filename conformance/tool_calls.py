@@ -93,6 +93,11 @@ class Calls:
 
 
 def tool_calls(view: View) -> Calls:
+    """Every call of the conversation, joined once per view; see `_joined`."""
+    return view.once(_joined)
+
+
+def _joined(view: View) -> Calls:
     """
     Every call the model made in the conversation, with its executions.
 

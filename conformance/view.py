@@ -1,14 +1,17 @@
 """A recording read as an agent's runs: calls with their replies, executions, events, logs. Looks, classes, judges nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
+from conformance.agui import Event, Stream
 from conformance.dialect import Dialect
 from conformance.recording import Record, Recording
 from conformance.scenario import RunSpec, Scenario
 from fake_models.messages import ModelRequest, ToolCall
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -91,21 +94,6 @@ class Execution:
 
 
 @dataclass(frozen=True)
-class Event:
-    """One AG-UI event in camelCase, as received. `raised`: the adapter's own RUN_ERROR for an exception."""
-
-    seq: int
-    data: Mapping[str, Any]
-    raised: bool = False
-
-    @property
-    def type(self) -> str:
-        """The event's type, "" where it has none."""
-        kind = self.data.get("type")
-        return kind if isinstance(kind, str) else ""
-
-
-@dataclass(frozen=True)
 class Raised:
     """An exception that came out of the agent: its class name and message."""
 
@@ -177,6 +165,11 @@ class Run:
         """How many rounds were made."""
         return max((call.round or 0 for call in self.calls), default=0)
 
+    @cached_property
+    def shown(self) -> Stream:
+        """The judged part of the event stream, with what it joins to."""
+        return Stream(self.events)
+
     def attempts_of(self, call: Call) -> tuple[Call, ...]:
         """The call itself and every attempt that repeats it, in order."""
         return (call, *(one for one in self.calls if one.repeats == call.id))
@@ -207,6 +200,14 @@ class View:
     runs: tuple[Run, ...] = ()
     channels: frozenset[str] = frozenset()
     capabilities: Mapping[str, Any] = field(default_factory=dict)
+    _made: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def once(self, make: "Callable[[View], T]") -> "T":
+        """What a function makes of this view, made once: many rules look at what is costly to join."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        made: T = self._made[make]
+        return made
 
     @property
     def profile(self) -> str | None:

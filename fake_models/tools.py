@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 from jsonschema import Draft202012Validator, ValidationError
@@ -46,7 +46,7 @@ class Large:
 Outcome = Returns | Raises | Hangs | Large
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tool:
     """
     A tool of a scenario. `sequence` has one outcome per execution and its last one repeats.
@@ -61,6 +61,11 @@ class Tool:
     sequence: tuple[Outcome, ...]
     counts: bool = False
     approval: bool = False
+
+    @cached_property
+    def schema_text(self) -> str:
+        """The schema as canonical JSON, by which its compiled form is kept."""
+        return json.dumps(self.parameters, sort_keys=True)
 
 
 def outcome(tool: Tool, executions_before: int) -> Outcome:
@@ -78,12 +83,12 @@ def argument_error(tool: Tool, arguments: Any) -> str | None:
         ScriptError: the schema refers to something that is not in it.
     """
     try:
-        errors = list(_validator(json.dumps(tool.parameters, sort_keys=True)).iter_errors(arguments))
+        wrong = _wrong(tool.schema_text, json.dumps(arguments))
     except Unresolvable as error:
         raise ScriptError(
             f"tool {tool.name!r}: its parameters refer to {error.ref!r}, which they do not hold; write the schema out"
         ) from None
-    return f"tool {tool.name!r}: " + "; ".join(map(_wrong, errors)) if errors else None
+    return f"tool {tool.name!r}: {wrong}" if wrong else None
 
 
 def spec(tool: Tool) -> ToolSpec:
@@ -99,6 +104,12 @@ def _validator(schema: str) -> Validator:
     return validator_for(parameters, default=Draft202012Validator)(parameters, registry=Registry())
 
 
-def _wrong(error: ValidationError) -> str:
+# The same arguments are checked by the tool, by rules and by observers, all of which ask here.
+@lru_cache(maxsize=4096)
+def _wrong(schema: str, arguments: str) -> str:
+    return "; ".join(map(_worded, _validator(schema).iter_errors(json.loads(arguments))))
+
+
+def _worded(error: ValidationError) -> str:
     field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path).lstrip(".")
     return f"argument {field!r}: {error.message}" if field else f"arguments: {error.message}"

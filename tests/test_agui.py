@@ -1,9 +1,8 @@
 import pytest
 
-from conformance.agui import expand, reasoning_messages, text_messages, tool_calls, tool_results
+from conformance.agui import Event, expand, reasoning_messages, text_messages, tool_calls, tool_results
 from conformance.agui_order import order
 from conformance.event_shapes import client_faults, model_fault
-from conformance.view import Event
 
 RUN = {"threadId": "t", "runId": "r"}
 #: How a stream is written below: one word an event, the sign says what it does, what follows names what it does it to.

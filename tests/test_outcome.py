@@ -1,10 +1,10 @@
 """Spec §2: what an agent claims and what the model calls show, for every way a run can end."""
 
 import pytest
+from story import Story
 
 from conformance.outcome import actual, claimed, final_text, markers
 from conformance.reading import view
-from story import Story
 
 
 def ended(tell, **options):

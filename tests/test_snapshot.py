@@ -1,6 +1,7 @@
+from story import Story
+
 from conformance.reading import view
 from conformance.snapshot import SHOWN, stable_text, value_text
-from story import Story
 
 
 def time_query(ids=("call_a", "msg_a")):

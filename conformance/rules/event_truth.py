@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal
 
-from conformance.agui import ShownCall, ShownResult, text_messages, tool_results
+from conformance.agui import ShownCall, ShownResult
 from conformance.agui import tool_calls as calls_shown
 from conformance.containment import carries, scalars
 from conformance.pairing import arguments
@@ -129,7 +129,7 @@ def _of(result: ShownResult, shown: Sequence[tuple[ShownCall, Made]], told: Abst
 
 def _results(run: Run, shown: Sequence[tuple[ShownCall, Made]], made: Sequence[Made]) -> Judged:
     told: set[str] = set()
-    for result in tool_results(run.events):
+    for result in run.shown.tool_results:
         its = _of(result, shown, told)
         # A run that resumes another shows results of calls that the other one showed.
         ran = its.executions if its is not None else [x for x in run.executions if x.call_id == result.call_id]
@@ -180,7 +180,7 @@ def _wrong(result: ShownResult, ran: Execution) -> str | None:
 def _thoughts(run: Run) -> Judged:
     replies = [call.reply for call in run.main if call.reply is not None]
     said = [reply.text for reply in replies if reply.text]
-    messages = [message for message in text_messages(run.events) if message.role == "assistant"]
+    messages = [message for message in run.shown.text_messages if message.role == "assistant"]
     shown = "".join(message.text for message in messages)
     for reply in replies:
         thought = (reply.thinking or "").strip()

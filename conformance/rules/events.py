@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
-from conformance.agui import text_messages, tool_calls, tool_results, value
+from conformance.agui import Event, text_messages, tool_calls, tool_results, value
 from conformance.agui_order import Order, order
 from conformance.event_shapes import client_faults, model_fault
 from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
 from conformance.rules.event_truth import events_tell_the_truth
-from conformance.view import Event, Run, View
+from conformance.view import Run, View
 
 Judged = Iterator[Finding | Literal[Right.OK]]
 
@@ -43,8 +43,12 @@ def the_client_takes_the_shapes(view: View) -> Judged:
     return _shapes(view, lambda event: client_faults(event.data))
 
 
-def _orders(view: View) -> Iterator[tuple[Run, Order]]:
-    return ((run, order(stream(run))) for run in view.runs)
+def _orders(view: View) -> tuple[tuple[Run, Order], ...]:
+    return view.once(_ordered)
+
+
+def _ordered(view: View) -> tuple[tuple[Run, Order], ...]:
+    return tuple((run, order(stream(run))) for run in view.runs)
 
 
 def the_client_takes_the_order(view: View) -> Judged:
@@ -99,7 +103,7 @@ def results_name_a_known_call(view: View) -> Judged:
         before = view.before(run)
         if before is not None:
             known |= _called(before.events)
-        for result in tool_results(run.events):
+        for result in run.shown.tool_results:
             if result.call_id in known:
                 yield OK
             else:
@@ -121,10 +125,10 @@ def _called(events: Sequence[Event]) -> set[str]:
 def results_follow_their_call(view: View) -> Judged:
     """EVT-4b."""
     for run in view.runs:
-        calls, results = tool_calls(run.events), tool_results(run.events)
+        calls, results = run.shown.tool_calls, run.shown.tool_results
         before = view.before(run)
         earlier = _called(before.events) if before is not None else set()
-        already = Counter(result.call_id for result in tool_results(before.events)) if before is not None else Counter()
+        already = Counter(result.call_id for result in before.shown.tool_results) if before is not None else Counter()
         seen: Counter[str] = Counter()
         for result in results:
             mine = [call for call in calls if call.id == result.call_id]
@@ -175,7 +179,7 @@ def _repeats(run: Run, earlier: Sequence[Run]) -> Judged:
     ids = {before.given.get("runId", before.id) for before in earlier}
     again = [(f"a part of run {event.data.get('runId')!r}", event.seq) for event in run.strays if _starts(event, ids)]
     own = _own(run)
-    fresh = {call.id for call in tool_calls(run.events)}
+    fresh = {call.id for call in run.shown.tool_calls}
     for one, seq in _identities(run.events):
         kind, name = one[0], one[1]
         if one in old and not own(one) and not (kind == "result" and name in fresh):

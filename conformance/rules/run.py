@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from conformance.agui import value
+from conformance.agui import Event, value
 from conformance.classes import transient
 from conformance.outcome import actual, answer, claimed, last_call, markers
 from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
 from conformance.rules.run_errors import errors_mean_failures
 from conformance.rules.run_secrets import no_secret_shows
 from conformance.rules.run_text import the_text_is_the_models
-from conformance.view import Call, Event, Run, View
+from conformance.view import Call, Run, View
 
 Judged = Iterator[Finding | Literal[Right.OK]]
 
@@ -100,7 +100,9 @@ def the_run_ends(view: View) -> Judged:
             # Under `unlimited` the agent said that it has no bound of its own, which LIM-8 warns of.
             if not unlimited:
                 seq = refused[0].seq if refused else run.end_seq
-                what = f"sent more than {view.scenario.cap} requests" if refused else f"yielded {len(run.events)} events"
+                what = (
+                    f"sent more than {view.scenario.cap} requests" if refused else f"yielded {len(run.events)} events"
+                )
                 yield Finding(f"run {run.id} {what} and had to be stopped", seq)
         elif allowed is not None and len(run.main) > allowed:
             yield Finding(

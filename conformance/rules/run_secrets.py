@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from conformance.agui import reasoning_messages, text_messages, tool_calls
 from conformance.outcome import actual, claimed, last_call
 from conformance.rule import OK, SHOULD, Finding, Right
 from conformance.view import Call, Run, View
@@ -68,9 +67,9 @@ def _said(run: Run) -> Iterator[tuple[str, int, str]]:
 
 def _joined(run: Run) -> Iterator[tuple[str, int, str]]:
     """What deltas join to: a secret may be cut between two of them."""
-    for message in (*text_messages(run.events), *reasoning_messages(run.events)):
+    for message in (*run.shown.text_messages, *run.shown.reasoning_messages):
         yield f"joined message {message.id!r}", message.seq, message.text
-    for call in tool_calls(run.events):
+    for call in run.shown.tool_calls:
         yield f"joined call {call.id!r}", call.seq, call.arguments
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from conformance.agui import TextMessage, text_messages
+from conformance.agui import TextMessage
 from conformance.classes import is_empty
 from conformance.outcome import actual, answer, claimed, last_reply
 from conformance.rule import OK, Finding, Right
@@ -119,7 +119,7 @@ def _other(came: str, seq: int, text: str, words: _Words, view: View) -> Finding
 
 
 def _events(run: Run, view: View, words: _Words) -> Judged:
-    shown = [message for message in text_messages(run.events) if message.role == "assistant" and message.text.strip()]
+    shown = [message for message in run.shown.text_messages if message.role == "assistant" and message.text.strip()]
     twice = [message for message in shown if message.text.strip() == words.texts[0].strip()]
     if view.dialect.final_text == "last_reply" and len(twice) > max(words.times, 1):
         yield Finding(
