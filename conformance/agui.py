@@ -14,7 +14,7 @@ class Event:
     data: Mapping[str, Any]
     raised: bool = False
 
-    @property
+    @cached_property
     def type(self) -> str:
         """The event's type, "" where it has none."""
         kind = self.data.get("type")

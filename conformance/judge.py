@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
 
 from conformance.observers import fit
 from conformance.reading import view
@@ -98,6 +99,7 @@ def _with(one: Judgement, rule: Rule, finding: Finding) -> Judgement:
     return replace(one, results=tuple(more(result) for result in one.results))
 
 
+@lru_cache(maxsize=4096)
 def missing_channel(rule: Rule, declared: frozenset[str]) -> str | None:
     """The channel a rule lacks: one of E, R and L will do for all of them, unless the clause is about events; M, T and U each."""
     named = set(rule.channels) - set(", ")

@@ -5,7 +5,7 @@ An observer yields what it saw, once per place, and nothing where the recording 
 simply a fault that another rule names: an observer never excuses one. It sees a view that was read under the declaration.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -51,14 +51,15 @@ def observe(view: View, key: str) -> Sighting | None:
     return seen[0] if seen and all(one.value == seen[0].value for one in seen) else None
 
 
-def observed(view: View) -> Iterator[tuple[str, Sighting]]:
-    """Every key that a recording shows, with what it shows."""
-    for key in OBSERVERS:
-        seen = observe(view, key)
-        if seen is not None:
-            yield key, seen
+def observed(view: View) -> Mapping[str, Sighting]:
+    """What a recording shows, by key; looked at once per view."""
+    return view.once(_observed)
+
+
+def _observed(view: View) -> Mapping[str, Sighting]:
+    return {key: seen for key in OBSERVERS if (seen := observe(view, key)) is not None}
 
 
 def fit(view: View) -> dict[str, Any]:
     """The keys whose declaration does not fit a recording, each with the value that would. The view is read as declared."""
-    return {key: seen.value for key, seen in observed(view) if seen.value != getattr(view.declared, key)}
+    return {key: seen.value for key, seen in observed(view).items() if seen.value != getattr(view.declared, key)}

@@ -1,8 +1,10 @@
 """From a recording's records to a View: joins what belongs together, drops nothing, judges nothing."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any
 
 from conformance.agui import Event
@@ -19,8 +21,8 @@ from fake_models.wire import CODECS
 def view(recording: Recording, under: Dialect | None = None) -> View:
     """The recording as an agent's runs, read under the given dialect or else the declared one."""
     head = recording.header
-    declared = dialect(head.dialect)
-    plan = scenario(head.scenario)
+    declared = _dialect(json.dumps(head.dialect))
+    plan = _scenario(json.dumps(head.scenario))
     read = under or declared
     return View(
         recording=recording,
@@ -31,6 +33,17 @@ def view(recording: Recording, under: Dialect | None = None) -> View:
         channels=frozenset(head.channels),
         capabilities=head.capabilities,
     )
+
+
+# One suite has one dialect, and each of its scenarios is read in every cell and repeat.
+@lru_cache(maxsize=64)
+def _dialect(data: str) -> Dialect:
+    return dialect(json.loads(data))
+
+
+@lru_cache(maxsize=256)
+def _scenario(data: str) -> Scenario:
+    return scenario(json.loads(data))
 
 
 def _runs(recording: Recording, plan: Scenario, read: Dialect) -> tuple[Run, ...]:
@@ -155,12 +168,14 @@ def _reply(record: Record, done: Record | None) -> Reply:
     whole = data["status"] == 200 and done is not None and done.data["by"] != "cut" and not _no_reply(data["fault"])
     return Reply(
         seq=record.seq,
+        id=data.get("id"),
         status=data["status"],
         parts=parts,
         stop=data["stop"],
         usage=data["usage"],
         fault=data["fault"],
         resolved=tuple(data.get("resolved") or ()),
+        observed=tuple(data.get("observed") or ()),
         turn=data["turn"],
         complete=whole,
         text="".join(spoken) if spoken else None,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.view import Call, Run, View
+from conformance.view import Call, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,20 +18,14 @@ class Report:
 
 
 def reported(call: Call) -> Mapping[str, int] | None:
-    """The usage that the agent was told of. On Chat streams it travels only where the request asks for it."""
+    """The usage that the agent was told of: what a whole reply carried, which on some wires a request has to ask for."""
     reply = call.reply
-    if reply is None or not reply.complete or reply.usage is None:
-        return None
-    told = call.request.wire != "openai_chat" or not call.request.stream or call.request.include_usage
-    return reply.usage if told else None
+    return reply.usage if reply is not None and reply.complete else None
 
 
-def reply_id(call: Call, view: View) -> str | None:
+def reply_id(call: Call) -> str | None:
     """The id that the reply itself carries."""
-    if call.reply is None:
-        return None
-    found = view.recording.records[call.reply.seq - 1].data.get("id")
-    return found if isinstance(found, str) else None
+    return call.reply.id if call.reply is not None else None
 
 
 def call_reports(run: Run) -> tuple[Report, ...]:

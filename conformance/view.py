@@ -20,16 +20,18 @@ class Reply:
     What the model said to one request; `seq` is the record's.
 
     `text` joins the text parts, None where there was none or it was null. `fault` is the recorded fault or None. `complete`:
-    a 200 that was sent to its end. `empty` names the shape of an empty reply, whatever the dialect makes of it.
+    a 200 that was sent to its end. `observed` are the provider rules that the request broke without being refused. `empty` names the shape of an empty reply, whatever the dialect makes of it.
     """
 
     seq: int
+    id: str | None
     status: int
     parts: tuple[Mapping[str, Any], ...]
     stop: str | None
     usage: Mapping[str, int] | None
     fault: Mapping[str, Any] | None
     resolved: tuple[Mapping[str, Any], ...]
+    observed: tuple[str, ...]
     turn: int | None
     complete: bool
     text: str | None

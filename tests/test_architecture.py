@@ -9,7 +9,20 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/architecture.md").read_text("utf-8")
 #: Modules that a pure module may not import, and calls it may not make.
-WORLDLY = {"socket", "threading", "_thread", "time", "os", "yaml", "asyncio", "subprocess", "httpx", "httpx2", "logging", "sys"}
+WORLDLY = {
+    "socket",
+    "threading",
+    "_thread",
+    "time",
+    "os",
+    "yaml",
+    "asyncio",
+    "subprocess",
+    "httpx",
+    "httpx2",
+    "logging",
+    "sys",
+}
 CLOCKS = {"now", "utcnow", "today"}
 
 
@@ -97,20 +110,38 @@ def test_no_modules_import_each_other_in_a_circle():
 
 
 def test_fake_models_knows_nothing_of_the_kit():
-    assert [n for n in MODULES if n.startswith("fake_models") for one in imports(n) if one.startswith("conformance")] == []
+    assert [
+        n for n in MODULES if n.startswith("fake_models") for one in imports(n) if one.startswith("conformance")
+    ] == []
 
 
 def test_targets_use_only_the_agents_side():
-    used = {one for n in MODULES if n.startswith("conformance.targets") for one in imports(n) if one.startswith("conformance")}
+    used = {
+        one
+        for n in MODULES
+        if n.startswith("conformance.targets")
+        for one in imports(n)
+        if one.startswith("conformance")
+    }
     assert used <= {"conformance.agent_side"} | {n for n in MODULES if n.startswith("conformance.targets")}
 
 
 @pytest.mark.parametrize("name", [n for n in MODULES if not any(fits(n, shell) for shell in SHELLS)])
 def test_pure_modules_touch_no_world(name):
     assert {one.partition(".")[0] for one in imports(name)} & WORLDLY == set()
-    calls = [node.func for node in ast.walk(tree(name)) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
-    assert [c.attr for c in calls if c.attr in CLOCKS and isinstance(c.value, ast.Name) and c.value.id in ("datetime", "date")] == []
-    assert [c.attr for c in calls if isinstance(c.value, ast.Name) and c.value.id == "random" and c.attr != "Random"] == []
+    calls = [
+        node.func
+        for node in ast.walk(tree(name))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    ]
+    assert [
+        c.attr
+        for c in calls
+        if c.attr in CLOCKS and isinstance(c.value, ast.Name) and c.value.id in ("datetime", "date")
+    ] == []
+    assert [
+        c.attr for c in calls if isinstance(c.value, ast.Name) and c.value.id == "random" and c.attr != "Random"
+    ] == []
 
 
 @pytest.mark.parametrize("name", [n for n in MODULES if not n.startswith(("conformance.cli", "conformance.targets"))])

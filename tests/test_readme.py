@@ -35,7 +35,9 @@ def test_the_readmes_agent_is_no_longer_than_it_says():
 
 def test_the_readmes_scenario_passes_with_the_readmes_agent(folder):
     report = run(folder / "my-first.yaml")
-    assert [(entry.scenario, entry.cell, entry.verdict) for entry in report.entries] == [("my-first", "blocking", "pass")]
+    assert [(entry.scenario, entry.cell, entry.verdict) for entry in report.entries] == [
+        ("my-first", "blocking", "pass")
+    ]
 
 
 def test_the_readmes_agent_takes_an_empty_reply_for_an_answer_and_the_kit_says_so(folder):

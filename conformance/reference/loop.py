@@ -162,11 +162,10 @@ RECOVERIES: Mapping[str, Callable[[Run, Any], Steps[Ending | Again]]] = {
 
 def act(run: Run, said: Said) -> Steps[Ending | None]:
     """Run what may run, answer every call, and only then let the round join the history: it is never there in halves."""
+    plan = [run.parts.checked(call, run.tools, run.dialect.extra_args) for call in said.calls]
     if run.rounds == run.limit and run.dialect.last_round_tools == "skip":
-        why = f"the limit of {run.limit} rounds was reached before this call was run"
-        plan: list[Execution | Refused] = [not_run(why) for _ in said.calls]
-    else:
-        plan = [run.parts.checked(call, run.tools, run.dialect.extra_args) for call in said.calls]
+        skipped = not_run(f"the limit of {run.limit} rounds was reached before this call was run")
+        plan = [skipped if isinstance(one, Execution) else one for one in plan]
     ready = tuple(one for one in plan if isinstance(one, Execution))
     returned = iter((yield Act(ready, run.dialect.parallel_tools == "concurrent")) if ready else ())
     results: list[str] = []

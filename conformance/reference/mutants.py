@@ -658,7 +658,7 @@ _USAGE = (
         "USE-2",
         "The run's total is that of its last call.",
         "the last call's alone",
-        "firebase/genkit/issues/2325",
+        "genkit-ai/genkit/issues/2325",
         declared={"usage_events": "per_run"},
         finish=faults.last_usage_is_the_total,
     ),

@@ -19,7 +19,7 @@ def the_declaration_is_true(view: View) -> Judged:
     """Against what was declared, even where the other rules read the recording under what fits."""
     declared = view.declared
     as_declared = view if view.dialect == declared else read(view.recording, declared)
-    for key, seen in observed(as_declared):
+    for key, seen in observed(as_declared).items():
         said = getattr(declared, key)
         if seen.value == said:
             yield OK

@@ -17,13 +17,13 @@ def each_call_is_reported_once(view: View) -> Judged:
     """Reports are matched to calls by the reply's own id."""
     for run in view.runs:
         reports = call_reports(run)
-        by_id = {name: call for call in run.calls if (name := reply_id(call, view)) is not None}
+        by_id = {name: call for call in run.calls if (name := reply_id(call)) is not None}
         for report in reports:
             yield from _names_its_call(report, by_id, run)
         for call in by_id.values():
             if reported(call) is not None:
-                mine = [report for report in reports if report.reply_id == reply_id(call, view)]
-                yield from _of_call(call, mine, run, view)
+                mine = [report for report in reports if report.reply_id == reply_id(call)]
+                yield from _of_call(call, mine, run)
 
 
 def _names_its_call(report: Report, by_id: dict[str, Call], run: Run) -> Judged:
@@ -41,12 +41,12 @@ def _names_its_call(report: Report, by_id: dict[str, Call], run: Run) -> Judged:
         )
 
 
-def _of_call(call: Call, mine: list[Report], run: Run, view: View) -> Judged:
+def _of_call(call: Call, mine: list[Report], run: Run) -> Judged:
     usage = reported(call) or {}
     figures = f"{usage.get('input')} in, {usage.get('output')} out"
     if not mine:
         if call.kind not in _BESIDE:
-            message = f"the model reported {figures} for {call.id} ({call.kind}), but no usage report of run {run.id} names its reply {reply_id(call, view)!r}"
+            message = f"the model reported {figures} for {call.id} ({call.kind}), but no usage report of run {run.id} names its reply {reply_id(call)!r}"
             yield Finding(message, call.end_seq)
         return
     if len(mine) > 1:

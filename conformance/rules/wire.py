@@ -16,21 +16,24 @@ _BY_ID: Mapping[str, ProviderRule] = {rule.id: rule for rule in PROVIDER_RULES}
 def _wire_1(view: View) -> Judged:
     for run in view.runs:
         for call in run.calls:
-            broken = breaches(call.request.wire, call.body if isinstance(call.body, Mapping) else {})
-            refused = call.refused is not None and call.refused["by"] == "provider"
-            if refused:
-                yield _refusal(call, broken)
-            observed = [breach for breach in broken if breach.mode == "observe"]
-            for breach in observed:
-                yield Finding(
-                    f"{call.id}: {_told(breach.rule.id, breach.message, breach.param, call)} "
-                    "The rule is not certain enough to refuse the request.",
-                    call.seq,
-                    level=SHOULD,
-                )
+            if call.refused is not None and call.refused["by"] == "provider":
+                yield _refusal(call, _breaches(call))
+            observed = call.reply.observed if call.reply is not None else ()
+            for breach in _breaches(call) if observed else ():
+                if breach.rule.id in observed:
+                    yield Finding(
+                        f"{call.id}: {_told(breach.rule.id, breach.message, breach.param, call)} "
+                        "The rule is not certain enough to refuse the request.",
+                        call.seq,
+                        level=SHOULD,
+                    )
             # A fault or a refusal for size says nothing of the request's shape, a reply says that it was accepted.
             if call.reply is not None and not observed:
                 yield OK
+
+
+def _breaches(call: Call) -> tuple[Breach, ...]:
+    return breaches(call.request.wire, call.body if isinstance(call.body, Mapping) else {})
 
 
 def _refusal(call: Call, broken: tuple[Breach, ...]) -> Finding:

@@ -423,3 +423,17 @@ def test_threads_that_ask_at_once_are_played_one_turn_each():
         thread.join()
 
     assert [data["turn"] for _, kind, data in b.records if kind == "reply"] == list(range(40))
+
+
+@pytest.mark.parametrize(
+    ("asks", "told"),
+    [
+        ({}, {"input": 3, "output": 4}),
+        ({"stream": True}, None),
+        ({"stream": True, "stream_options": {"include_usage": True}}, {"input": 3, "output": 4}),
+    ],
+)
+def test_usage_that_the_request_did_not_ask_for_was_not_reported(asks, told):
+    b = bench(Turn(say="42", usage=Usage(3, 4)))
+    b.ask("hello", **asks)
+    assert b.last["usage"] == told

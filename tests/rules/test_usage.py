@@ -84,16 +84,6 @@ def test_a_model_that_reports_nothing_leaves_nothing_to_judge():
     assert judged("USE-1", reported(usages=(None, None))) == []
 
 
-def test_a_stream_that_was_not_asked_for_usage_tells_none():
-    s = Story()
-    s.ask(extra={"stream": True})
-    s.reply(text="42", usage=(10, 1))
-    s.ask(extra={"stream": True, "stream_options": {"include_usage": True}})
-    s.reply(text="43", usage=(20, 2))
-    report(s, "reply-2", 20, 2)
-    assert judged("USE-1", s) == [OK]
-
-
 def test_a_call_beside_the_loop_may_be_reported_or_not():
     for extra in ((), (("reply-3", 1, 1),)):
         s = two_calls((10, 1), (20, 2))
