@@ -16,6 +16,8 @@ from fake_models.wire.codec import Chunking, Codec, Stamp, compact
 
 #: The words in which a wire's provider refuses a prompt that is too long; the others say it as OpenAI does.
 OVERFLOW_SPELLING: Mapping[str, Spelling] = {"anthropic_messages": "anthropic"}
+#: How many requests beyond its cap a run is refused before it is left waiting: enough for a loop to see that it must end.
+PATIENCE = 5
 #: The estimator that scenarios call bytes/4.
 BYTES_PER_TOKEN = 4
 
@@ -111,13 +113,24 @@ class ScriptedModel:
             self._open.remove(run)
             self._ended = run
 
+    @property
+    def overrun(self) -> bool:
+        """Whether an open run was refused by its cap and did not stop."""
+        return any(self._plays[run].requests >= self._cap + PATIENCE for run in self._open)
+
     def unplayed(self, run: str) -> tuple[int, ...]:
         """The run's turns, from 0, that had to be played and were not."""
         play = self._plays[run]
         return unplayed(play.script, play.cursor)
 
     def exchange(self, wire: str, path: str, body: Any, headers: Mapping[str, str]) -> Exchange:
-        """Decide the answer to one request and record both. Whatever the body holds, this answers and does not raise."""
+        """
+        Decide the answer to one request and record both. Whatever the body holds, this answers and does not raise.
+
+        A run that goes on and on beyond its cap gets no answer any more: it hangs until its host ends it.
+        """
+        if self.overrun:
+            self._host.hang()
         with self._lock:
             return self._exchange(wire, path, body, {name.lower(): value for name, value in headers.items()})
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from freezegun import freeze_time
 
-from conformance.adapters.base import Adapter, Agent, End
+from conformance.adapters.base import Adapter, Agent, End, How
 from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput, Runner
 from conformance.errors import AgentError, SpecError
 from conformance.recorder import Recorder
@@ -127,7 +127,8 @@ class InProcess:
         """Drive one run and watch that something goes on."""
         work = self._thread.start(partial(_drive, handle.runner, given, recorder, self.info, self._thread.drain))
         done = asyncio.wrap_future(work)
-        if await _ends(done, lambda: recorder.seen, deadline_s):
+        how = await _ends(done, lambda: recorder.seen, deadline_s, lambda: handle.session.model.overrun)
+        if how is None:
             return End(done.result())
         # What it still does while it is torn down is the kit's doing and belongs to no record.
         recorder.mute()
@@ -135,7 +136,7 @@ class InProcess:
         self._thread.cancel()
         await asyncio.wait({done}, timeout=GRACE_S)
         self.stuck = not done.done()
-        return End("hung")
+        return End(how)
 
     async def close(self, handle: _Handle) -> None:
         """End a session; what the agent's own `close` raises or does not finish is its own affair."""
@@ -164,22 +165,26 @@ async def _awaited(result: Any) -> Any:
     return await result
 
 
-async def _ends(done: asyncio.Future[Any], seen: Callable[[], int], deadline_s: float) -> bool:
-    """Whether it ends: False after a deadline in which nothing new was seen, or after the total time."""
+async def _ends(
+    done: asyncio.Future[Any], seen: Callable[[], int], deadline_s: float, overrun: Callable[[], bool]
+) -> How | None:
+    """None once the run is done; else how it has to be ended: after a deadline of silence, the total time or its cap."""
     before, quiet = seen(), 0
     for _ in range(TOTAL_DEADLINES * LOOKS):
         await asyncio.wait({done}, timeout=deadline_s / LOOKS)
         if done.done():
-            return True
+            return None
+        if overrun():
+            return "cap"
         now = seen()
         quiet = quiet + 1 if now == before else 0
         before = now
         if quiet >= LOOKS:
-            return False
-    return False
+            return "hung"
+    return "hung"
 
 
-def _drive(runner: Runner, given: RunInput, recorder: Recorder, info: AgentInfo, drain: Drain) -> str:
+def _drive(runner: Runner, given: RunInput, recorder: Recorder, info: AgentInfo, drain: Drain) -> How:
     """Take all that one run yields; gives how it ended."""
     take = _Taker(given.run, recorder)
     with _logs(given.run, recorder) if "L" in info.channels else contextlib.nullcontext():

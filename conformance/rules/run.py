@@ -11,6 +11,7 @@ from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
 from conformance.rules.run_errors import errors_mean_failures
 from conformance.rules.run_secrets import no_secret_shows
 from conformance.rules.run_text import the_text_is_the_models
+from conformance.tool_calls import tool_calls
 from conformance.view import Call, Run, View
 
 Judged = Iterator[Finding | Literal[Right.OK]]
@@ -91,7 +92,8 @@ def the_run_ends(view: View) -> Judged:
         refused = [call for call in run.calls if call.refused is not None and call.refused.get("by") == "cap"]
         allowed = None if run.limited or run.max_iters is None else run.max_iters + 5
         if run.how in ("hung", "died"):
-            last = f"; the last thing seen: {run.end['last_seen']}" if run.end.get("last_seen") else ""
+            seen = run.end.get("last_seen")
+            last = f"; the last thing seen was {seen['kind']}, record {seen['seq']}" if seen else ""
             yield Finding(
                 f"run {run.id} {run.how}{last}; an end within {view.scenario.deadline_s} s of silence was expected",
                 run.end_seq,
@@ -155,8 +157,23 @@ def the_outcome_is_true(view: View) -> Judged:
             and _names_another(claim.kind, claim.by, really, run)
         ):
             yield Finding(f"run {run.id} says {claim.kind!r}, but {_shown(really, at)}", claim.seq, level=SHOULD)
+        elif claim.kind == "error" and really is None and not _something_failed(run, view):
+            message = (
+                f"run {run.id} ended as error ({(claim.reason or '')[:120]!r}), but nothing that was seen had failed"
+            )
+            yield Finding(message, claim.seq, level=SHOULD)
         else:
             yield OK
+
+
+def _something_failed(run: Run, view: View) -> bool:
+    """Whether a tool, a call of the model or a request of the agent gave a reason to end in error."""
+    asked = any(call.failed or call.refused is not None for call in run.calls)
+    return (
+        asked
+        or any(one.error is not None for one in run.executions)
+        or any(made.flaw is not None or not made.sound for made in tool_calls(view).made if made.run.id == run.id)
+    )
 
 
 def _undecided(run: Run, view: View, kind: str) -> bool:

@@ -103,9 +103,11 @@ def per_call(view: View) -> str | None:
     return None if view.dialect.usage_events == "per_call" else "dialect"
 
 
-def at_all(view: View) -> str | None:
-    """Binds agents that report usage."""
-    return None if view.dialect.usage_events != "none" else "dialect"
+def in_total(view: View) -> str | None:
+    """Binds agents that report a total, because they say so or because they do."""
+    owed = view.dialect.usage_events == "per_run"
+    told = view.dialect.usage_events != "none" and any(totals(run) is not None for run in view.runs)
+    return None if owed or told else "dialect"
 
 
 RULES: tuple[Rule, ...] = (
@@ -137,6 +139,6 @@ RULES: tuple[Rule, ...] = (
             "https://github.com/pydantic/pydantic-ai/issues/2770",
         ),
         keys=("usage_events",),
-        applies=at_all,
+        applies=in_total,
     ),
 )

@@ -13,6 +13,7 @@ from conformance.dialect import dialect
 from conformance.errors import AgentError
 from conformance.runner import Cell, play
 from conformance.scenario import scenario
+from fake_models.errors import ModelError
 
 PLAN = {
     "id": "look-once",
@@ -273,3 +274,15 @@ def test_close_is_called_once_per_session_and_its_exceptions_are_its_own():
     recording, _ = asyncio.run(_played(agent, PLAN, Cell()))
     assert closed == [1]
     assert last(recording)["how"] == "returned"
+
+
+def test_an_agent_that_goes_on_beyond_its_cap_is_ended_and_recorded_no_longer():
+    def never_stops(bench, given):
+        while True:
+            with contextlib.suppress(ModelError):
+                bench.model({"model": "m", "messages": [{"role": "user", "content": "hi"}]})
+
+    recording = played(never_stops, PLAN | {"cap": 3, "runs": [{"user": "hi", "model": []}]})
+    refused = [r.data["by"] for r in recording.records if r.kind == "model/refused"]
+    assert refused == ["script"] * 3 + ["cap"] * 5
+    assert last(recording)["how"] == "cap"

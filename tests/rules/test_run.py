@@ -850,3 +850,21 @@ def test_run_10_a_gate_may_refuse_an_answer():
 
 def test_run_10_without_a_failure_or_a_limit_there_is_nothing_to_turn():
     assert judged("RUN-10", answered(said="limit")) == []
+
+
+def test_run_3_an_error_that_nothing_explains_is_warned_of():
+    s = Story()
+    s.event("RUN_STARTED")
+    s.raises("ValueError", "no idea")
+    finding = only("RUN-3", s)
+    assert finding.message == "run r1 ended as error ('no idea'), but nothing that was seen had failed"
+    assert finding.level == SHOULD
+
+
+def test_run_3_an_error_after_a_failed_tool_explains_itself():
+    s = Story()
+    s.ask()
+    s.reply(calls=[("look", {}, "c1")])
+    s.execute("look", {}, "c1", error=("Boom", "no"))
+    s.raises("Boom", "no")
+    assert findings("RUN-3", s) == []

@@ -96,12 +96,17 @@ def test_a_call_beside_the_loop_may_be_reported_or_not():
 
 def test_reports_per_call_bind_those_who_declare_them():
     for value, excused in (
-        ("per_call", (None, None)),
+        ("per_call", (None, "dialect")),
         ("per_run", ("dialect", None)),
         ("none", ("dialect", "dialect")),
     ):
         read = view(Story(dialect={"usage_events": value}).recording())
         assert (BY_ID["USE-1"].applies(read), BY_ID["USE-2"].applies(read)) == excused
+
+
+def test_a_total_that_is_reported_binds_though_it_is_not_owed():
+    per_call = view(total([{"inputTokens": 30, "outputTokens": 3}], dialect={"usage_events": "per_call"}).recording())
+    assert BY_ID["USE-2"].applies(per_call) is None
 
 
 def total(usage, *, end="RUN_FINISHED", usages=((10, 1), (20, 2)), dialect=None):
