@@ -146,7 +146,10 @@ def _worst(rule: Rule, findings: Sequence[Finding]) -> Verdict:
 
 def _linked(results: Sequence[Result]) -> list[Result]:
     """A request that a provider refuses for a bad history is the history's fault: the refusal is marked as its consequence."""
-    causes = {f.seq: r.rule for r in results if r.rule.startswith("HIS-") for f in r.findings}
+    causes: dict[int, str] = {}
+    for result in results:
+        for finding in result.findings if result.rule.startswith("HIS-") else ():
+            causes.setdefault(finding.seq, result.rule)
     return [
         replace(result, findings=tuple(_caused(finding, causes) for finding in result.findings))
         if result.rule == "WIRE-1"

@@ -186,11 +186,6 @@ def overflow_is_transient(error: Exception) -> Failure:
     return replace(found, kind="transient") if found.kind == "overflow" else found
 
 
-def refusals_are_transient(error: Exception) -> Failure:
-    found = failure(error)
-    return replace(found, kind="transient") if found.kind == "final" else found
-
-
 # Calls.
 
 
@@ -288,10 +283,6 @@ def told_as(kind: str, *, instead_of: str) -> Callable[[Run, Ending], Ending]:
 
 def model_failure_finishes(_run: Run, ending: Ending) -> Ending:
     return replace(ending, terminal="finished") if ending.kind == "model_error" else ending
-
-
-def empty_is_some_error(_run: Run, ending: Ending) -> Ending:
-    return replace(ending, kind="error") if ending.kind == "empty" else ending
 
 
 def key_in_the_error(run: Run, ending: Ending) -> Ending:

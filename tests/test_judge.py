@@ -1,0 +1,139 @@
+"""Spec §6: how a verdict arises from channels, dialect and what there was to judge."""
+
+from dataclasses import replace
+
+import pytest
+
+from conformance.judge import Verdict, judge, judge_suite, missing_channel, worst
+from conformance.recording import from_bytes, to_bytes
+from conformance.rule import MUST, OK, SHOULD, Finding, Rule
+from conformance.rules import RULES
+from story import Story
+
+
+def rule(*judged, id="RUN-1", level=MUST, channels="M", **more):
+    return Rule(id, level, "clause", "why", channels, lambda _view: iter(judged), **more)
+
+
+BREACH = Finding("broken", 1)
+MILD = Finding("untidy", 1, level=SHOULD)
+
+
+def verdict(one, **story):
+    (result,) = judge(Story(**story).recording(), [one]).results
+    return result.verdict, result.reason
+
+
+@pytest.mark.parametrize(
+    ("one", "expected"),
+    [
+        (rule(OK), Verdict.PASS),
+        (rule(OK, BREACH), Verdict.FAIL),
+        (rule(BREACH, level=SHOULD), Verdict.WARN),
+        (rule(OK, MILD), Verdict.WARN),
+        (rule(MILD, BREACH), Verdict.FAIL),
+    ],
+)
+def test_a_broken_must_fails_and_a_broken_should_warns(one, expected):
+    assert verdict(one) == (expected, None)
+
+
+def test_a_rule_that_looked_at_nothing_never_passes():
+    assert verdict(rule()) == (Verdict.NOT_APPLICABLE, "nothing to judge")
+    assert verdict(rule(), scenario={"exercises": ["RUN-1"]}) == (Verdict.NOT_OBSERVED, "nothing to judge")
+
+
+def test_a_clause_that_the_dialect_or_a_missing_capability_excuses_is_not_applicable():
+    assert verdict(rule(BREACH, applies=lambda _view: "dialect")) == (Verdict.NOT_APPLICABLE, "dialect")
+
+
+def test_a_recording_that_cannot_decide_a_clause_could_not_run():
+    assert verdict(rule(OK, unable=lambda _view: "still waiting")) == (Verdict.COULD_NOT_RUN, "still waiting")
+
+
+@pytest.mark.parametrize(
+    ("named", "about_events", "declared", "lacking"),
+    [
+        ("M", False, "MT", None),
+        ("M,T", False, "M", "T"),
+        ("E,R,M", False, "MR", None),
+        ("E,R,L", False, "ML", None),
+        ("E,R", False, "MT", "E/R"),
+        ("E,R", True, "MTR", "E"),
+        ("E", True, "MTE", None),
+        ("U,M", False, "ME", "U"),
+        ("", False, "", None),
+    ],
+)
+def test_one_of_the_saying_channels_will_do_unless_the_clause_is_about_events(named, about_events, declared, lacking):
+    assert missing_channel(rule(channels=named, about_events=about_events), frozenset(declared)) == lacking
+
+
+def test_what_was_not_declared_is_not_observed_and_never_judged():
+    assert verdict(rule(BREACH, channels="T"), channels="ME") == (Verdict.NOT_OBSERVED, "channel T")
+
+
+def test_translated_events_are_judged_and_marked():
+    translated = {"events": "translated"}
+    assert verdict(rule(OK, channels="E", about_events=True), dialect=translated) == (Verdict.PASS, "translated events")
+    assert verdict(rule(BREACH, channels="E", about_events=True), dialect=translated) == (
+        Verdict.FAIL,
+        "translated events",
+    )
+    assert verdict(rule(OK, channels="M"), dialect=translated) == (Verdict.PASS, None)
+
+
+def refused_for_its_history():
+    s = Story()
+    s.ask()
+    s.reply(calls=[("look", {}, "c1")])
+    s.ask()
+    s.refused(rule="missing_tool_results")
+    return s.recording()
+
+
+def test_a_refusal_for_a_bad_history_is_a_consequence_of_the_rule_that_names_it():
+    judgement = judge(refused_for_its_history(), RULES)
+    (refusal,) = judgement.of("WIRE-1").findings
+    assert judgement.of("HIS-1").verdict == Verdict.FAIL
+    assert refusal.consequence_of == "HIS-1"
+
+
+def test_where_the_declaration_does_not_fit_it_fails_once_and_the_rest_is_judged_as_it_fits():
+    s = Story(max_iters=1, dialect={"on_limit": "summarize"})
+    s.event("RUN_STARTED")
+    s.ask()
+    s.reply(calls=[("look", {}, "c1")])
+    s.execute("look", {}, "c1", 42)
+    s.call_events("look", {}, "c1", "42")
+    s.event("RUN_ERROR", message="max_iters=1 reached", code="limit")
+    s.outcome("limit")
+    judgement = judge(s.recording(), RULES)
+    assert {key for key, _ in judgement.fitted} == {"limit_text", "limit_terminal"}
+    assert sorted(f.fits[0] for f in judgement.of("DIA-1").findings) == ["limit_terminal", "limit_text"]
+    failed = {result.rule for result in judgement.results if result.verdict == Verdict.FAIL}
+    assert failed == {"DIA-1"}
+
+
+def test_a_saved_recording_is_judged_as_it_was_when_it_was_made():
+    recording = refused_for_its_history()
+    assert judge(from_bytes(to_bytes(recording)), RULES).results == judge(recording, RULES).results
+
+
+def test_what_only_all_recordings_show_is_added_to_the_one_that_shows_it():
+    one = rule(OK, suite=lambda views: iter([(1, Finding(f"{len(views)} seen", 1))]))
+    first, second = judge_suite([judge(Story().recording(), [one])] * 2, [one])
+    assert (first.of("RUN-1").verdict, second.of("RUN-1").verdict) == (Verdict.PASS, Verdict.FAIL)
+    assert second.of("RUN-1").findings[0].message == "2 seen"
+
+
+def test_a_suite_finding_does_not_reach_an_agent_without_the_channel():
+    one = replace(rule(OK, channels="R"), suite=lambda _views: iter([(0, BREACH)]))
+    (only,) = judge_suite([judge(Story(channels="M").recording(), [one])], [one])
+    assert only.of("RUN-1").verdict == Verdict.NOT_OBSERVED
+
+
+def test_verdicts_add_up_to_the_worst():
+    assert worst([Verdict.PASS, Verdict.WARN]) == Verdict.WARN
+    assert worst([Verdict.COULD_NOT_RUN, Verdict.UNSTABLE]) == Verdict.UNSTABLE
+    assert worst([]) == Verdict.NOT_APPLICABLE
