@@ -7,12 +7,12 @@ from conformance.certify import Judged
 from conformance.dialect import DialectError, dialect
 from conformance.errors import RecordingError
 from conformance.judge import judge
-from conformance.reading import view
+from conformance.loading.schema_check import problems
+from conformance.reading.joined import view
 from conformance.recording import Header, Recording
 from conformance.report import Played, Report, report
 from conformance.rule import Rule
 from conformance.runner import Cell
-from conformance.schema_check import problems
 
 
 def judged_again(recordings: Mapping[str, Recording], rules: Sequence[Rule]) -> Report:

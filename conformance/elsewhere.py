@@ -1,8 +1,7 @@
 """
 Plays scenarios in a child process, for an agent that hung in this one and cannot be ended here.
 
-The child reads one job a line on stdin, plays it and answers with one line: the recording, or why there is none. It is
-started when it is first needed, ended when its agent hangs there too, and started anew for the next job.
+The child (`conformance.child`) is started when it is first needed, ended when its agent hangs there too, and started anew for the next job.
 """
 
 import asyncio
@@ -15,11 +14,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 from conformance.errors import AgentError
-from conformance.recording import Recording, dumps, loads
-from conformance.runner import Cell, declared, play
-from conformance.scenario import Scenario, scenario
+from conformance.recording import Recording, loads
+from conformance.runner import Cell
+from conformance.scenario import Scenario
 
 Elsewhere = Callable[[Scenario, Cell], Awaitable[Recording]]
+#: The module that the child runs. It is named and not imported, since it uses what uses this one.
+CHILD = "conformance.child"
 #: Longest answer line: a recording of a flooding agent.
 MAX_ANSWER = 256 * 1024 * 1024
 #: What a child may take beside its runs' own deadlines: to start, import the agent and answer.
@@ -59,7 +60,7 @@ class _Child:
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
-            "conformance.elsewhere",
+            CHILD,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             limit=MAX_ANSWER,
@@ -85,26 +86,3 @@ async def child(spec: str, override: Mapping[str, Any] | None) -> AsyncIterator[
         yield one.play
     finally:
         await one.end()
-
-
-async def _serve() -> None:
-    from conformance.certify import connect  # noqa: PLC0415 - certify knows this module, which needs it only in the child
-
-    # The agent may print: what it writes to stdout goes to stderr, the answers keep the real one.
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace")
-    os.dup2(2, 1)
-    for line in sys.stdin:
-        job = json.loads(line)
-        cell = Cell(**job["cell"])
-        try:
-            async with connect(job["agent"]) as agent:
-                recording = await play(agent, scenario(job["scenario"]), cell, declared(agent.info, job["dialect"]))
-                answer = {"recording": dumps(recording), "stuck": agent.stuck}
-        except AgentError as error:
-            answer = {"error": str(error)}
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
-
-
-if __name__ == "__main__":
-    asyncio.run(_serve())

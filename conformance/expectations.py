@@ -6,11 +6,11 @@ from types import MappingProxyType
 from typing import Any
 
 from conformance.dialect import BY_NAME
-from conformance.outcome import claimed, final_text, marker_payload, markers
-from conformance.round_limit import numbers
+from conformance.reading.outcome import claimed, final_text, marker_payload, markers
+from conformance.reading.round_limit import numbers
+from conformance.reading.usage_reports import call_reports, totals
+from conformance.reading.view import Run, View
 from conformance.scenario import Expect
-from conformance.usage_reports import call_reports, totals
-from conformance.view import Run, View
 
 #: Loggers of the libraries underneath, which are no records of the agent's.
 FOREIGN_LOGGERS = ("asyncio", "httpx", "httpx2", "httpcore", "httpcore2", "openai")

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 
-from conformance.observers import fit
-from conformance.reading import view
+from conformance.observing.observers import fit
+from conformance.reading.joined import view
+from conformance.reading.view import View
 from conformance.recording import Recording
 from conformance.rule import OK, Finding, Level, Rule
-from conformance.view import View
 
 
 class Verdict(StrEnum):

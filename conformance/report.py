@@ -7,10 +7,10 @@ from typing import Any
 
 from conformance import __version__
 from conformance.judge import Judgement, Result, Verdict, judge_suite, worst
-from conformance.outcome import claimed
+from conformance.reading.outcome import claimed
+from conformance.reading.view import View
 from conformance.recording import Recording
 from conformance.rule import Finding, Level, Rule
-from conformance.view import View
 
 #: The rules about the kit's own side of a run; they belong to no area of an agent.
 KIT_RULES = frozenset({"DIA-1", "SCRIPT-1", "SCRIPT-2", "EXPECT"})

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Final, Literal
 
-from conformance.view import View
+from conformance.reading.view import View
 
 
 class Level(StrEnum):

@@ -12,9 +12,9 @@ from datetime import datetime
 from typing import Any
 
 from conformance.agent_side import RunInput, ToolFailed
-from conformance.classes import SIDE_CALLS, SideCall, classify, side_class
 from conformance.dialect import Dialect
-from conformance.reading import model_calls
+from conformance.reading.classes import SIDE_CALLS, SideCall, classify, side_class
+from conformance.reading.joined import model_calls
 from conformance.recorder import Recorder
 from conformance.scenario import RunSpec, Scenario
 from fake_models.chunking import CHUNKINGS

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.agui import Event
-from conformance.outcome import claimed
 from conformance.printable import printable
-from conformance.view import Call, Execution, Run, View
+from conformance.reading.agui import Event
+from conformance.reading.outcome import claimed
+from conformance.reading.view import Call, Execution, Run, View
 
 #: Longest value that is shown whole, in characters.
 SHOWN = 200

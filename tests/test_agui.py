@@ -1,8 +1,8 @@
 import pytest
 
-from conformance.agui import Event, expand, reasoning_messages, text_messages, tool_calls, tool_results
-from conformance.agui_order import order
-from conformance.event_shapes import client_faults, model_fault
+from conformance.reading.agui import Event, expand, reasoning_messages, text_messages, tool_calls, tool_results
+from conformance.reading.agui_order import order
+from conformance.reading.event_shapes import client_faults, model_fault
 
 RUN = {"threadId": "t", "runId": "r"}
 #: How a stream is written below: one word an event, the sign says what it does, what follows names what it does it to.

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,8 @@ MODULES = modules()
 
 
 def fits(name, pattern):
-    return name == pattern or (pattern.endswith(".*") and name.startswith(pattern[:-1]))
+    """`pkg.*` stands for a package and all its modules."""
+    return name == pattern or (pattern.endswith(".*") and f"{name}.".startswith(pattern[:-1]))
 
 
 def layer(name):
@@ -151,3 +153,9 @@ def test_imports_stand_at_the_top_of_a_module_but_for_a_reason(name):
         node.lineno for node in tree(name).body if isinstance(node, ast.Import | ast.ImportFrom)
     }
     assert [source[n - 1] for n in inner if "noqa: PLC0415" not in source[n - 1]] == []
+
+
+def test_every_package_is_packed():
+    packed = set(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["packages"])
+    there = {name for name, path in MODULES.items() if path.name == "__init__.py"} | {"conformance.library"}
+    assert packed == there

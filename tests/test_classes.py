@@ -3,7 +3,7 @@
 import pytest
 from story import Story
 
-from conformance.reading import view
+from conformance.reading.joined import view
 
 
 def kinds(story, run=0):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.containment import carries, scalars
+from conformance.reading.containment import carries, scalars
 
 CARRIED = {
     "a text as it is": ("The vessel is MSC AURORA.", "MSC AURORA"),

@@ -5,7 +5,7 @@ from story import Story
 
 from conformance.dialect import dialect
 from conformance.expectations import FACTS, block, predictions
-from conformance.reading import view
+from conformance.reading.joined import view
 from conformance.scenario import Expect
 
 

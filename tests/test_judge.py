@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
+from story import Story
 
 from conformance.judge import Verdict, judge, judge_suite, missing_channel, worst
 from conformance.recording import from_bytes, to_bytes
 from conformance.rule import MUST, OK, SHOULD, Finding, Rule
 from conformance.rules import RULES
-from story import Story
 
 
 def rule(*judged, id="RUN-1", level=MUST, channels="M", **more):

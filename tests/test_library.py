@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.loader import bundled, library, load, load_all
+from conformance.loading.loader import bundled, library, load, load_all
 from conformance.rules import BY_ID
 from conformance.scenario import Scenario
 

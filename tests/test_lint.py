@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from conformance import lint, schema_check
+from conformance.loading import lint, schema_check
 from conformance.scenario import scenario
 
 RULES = ("LIM-1", "RUN-1", "SUM-1")

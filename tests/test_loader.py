@@ -7,9 +7,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance import loader, plain_yaml, schema_check
 from conformance.dialect import BY_NAME
 from conformance.errors import LoadError, Problem
+from conformance.loading import loader, plain_yaml, schema_check
 from conformance.scenario import Scenario, scenario
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"

@@ -4,8 +4,8 @@ import pytest
 from story import LOOK, Story
 
 from conformance.dialect import BY_NAME
-from conformance.observers import OBSERVERS, fit, observe
-from conformance.reading import view
+from conformance.observing.observers import OBSERVERS, fit, observe
+from conformance.reading.joined import view
 
 MARK = {"type": "EXCEED_MAX_ITERS", "maxIters": 1}
 TYPED = {

@@ -3,8 +3,8 @@
 import pytest
 from story import Story
 
-from conformance.outcome import actual, claimed, final_text, markers
-from conformance.reading import view
+from conformance.reading.joined import view
+from conformance.reading.outcome import actual, claimed, final_text, markers
 
 
 def ended(tell, **options):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.pairing import align, arguments, pair
+from conformance.reading.pairing import align, arguments, pair
 from fake_models.messages import Message, ToolCall
 
 

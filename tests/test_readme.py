@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.certify import certify
-from conformance.loader import bundled, load
+from conformance.loading.loader import bundled, load
 from conformance.rules import BY_ID, RULES
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")

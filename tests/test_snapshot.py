@@ -1,6 +1,6 @@
 from story import Story
 
-from conformance.reading import view
+from conformance.reading.joined import view
 from conformance.snapshot import SHOWN, stable_text, value_text
 
 

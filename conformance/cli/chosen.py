@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from conformance.errors import LoadError, Problem, guess
-from conformance.loader import find, library, load_all
+from conformance.loading.loader import find, library, load_all
 from conformance.rules import BY_ID
 from conformance.scenario import Scenario
 

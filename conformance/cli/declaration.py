@@ -5,7 +5,7 @@ from typing import Any
 
 from conformance.dialect import ON_LIMIT, DialectError
 from conformance.errors import LoadError, Problem, nearest
-from conformance.loader import read_data
+from conformance.loading.loader import read_data
 from conformance.overrides import checked, typed
 
 

@@ -9,7 +9,7 @@ import click
 def command(ctx: click.Context, paths: tuple[str, ...]) -> None:
     """Check scenario files, folders of them, or those that come with the kit."""
     from conformance.errors import LoadError  # noqa: PLC0415 - start-up time
-    from conformance.loader import find, library, load_all  # noqa: PLC0415 - start-up time
+    from conformance.loading.loader import find, library, load_all  # noqa: PLC0415 - start-up time
     from conformance.printable import printable  # noqa: PLC0415 - start-up time
     from conformance.rules import BY_ID  # noqa: PLC0415 - start-up time
 

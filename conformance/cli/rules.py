@@ -8,7 +8,7 @@ import click
 def command(rule_id: str | None) -> None:
     """List the rules, or explain one."""
     from conformance.errors import LoadError, Problem, guess  # noqa: PLC0415 - start-up time
-    from conformance.loader import bundled, load_all  # noqa: PLC0415 - start-up time
+    from conformance.loading.loader import bundled, load_all  # noqa: PLC0415 - start-up time
     from conformance.reporters.explained import explained, listed  # noqa: PLC0415 - start-up time
     from conformance.rules import BY_ID, RULES  # noqa: PLC0415 - start-up time
 

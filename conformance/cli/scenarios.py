@@ -6,7 +6,7 @@ import click
 @click.command("scenarios")
 def command() -> None:
     """List the scenarios that come with the kit: id, tags, title."""
-    from conformance.loader import bundled, load_all  # noqa: PLC0415 - start-up time
+    from conformance.loading.loader import bundled, load_all  # noqa: PLC0415 - start-up time
 
     plans = load_all(bundled())
     tags = {plan.id: ", ".join(plan.tags) for plan in plans}

@@ -9,7 +9,7 @@ def command(ctx: click.Context) -> None:
     """Play the scenarios to faulty and honest variants of the reference and print which rule catches which fault."""
     import asyncio  # noqa: PLC0415 - start-up time
 
-    from conformance.loader import bundled, load_all  # noqa: PLC0415 - start-up time
+    from conformance.loading.loader import bundled, load_all  # noqa: PLC0415 - start-up time
     from conformance.reference import reference, sensible_dialects  # noqa: PLC0415 - start-up time
     from conformance.reference.mutants import MUTANTS  # noqa: PLC0415 - start-up time
     from conformance.reporters.matrix import matrix  # noqa: PLC0415 - start-up time

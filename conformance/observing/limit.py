@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from conformance.classes import is_empty
-from conformance.containment import carries, scalars
 from conformance.observing.sighting import Sighting, WayOut, name_out, over, way_out
-from conformance.outcome import answer, claimed, marker_kind, markers
-from conformance.round_limit import (
+from conformance.reading.classes import is_empty
+from conformance.reading.containment import carries, scalars
+from conformance.reading.outcome import answer, claimed, marker_kind, markers
+from conformance.reading.round_limit import (
     closing,
     ended_there,
     executed,
@@ -15,7 +15,7 @@ from conformance.round_limit import (
     sound,
     words_after,
 )
-from conformance.view import Call, Run, View
+from conformance.reading.view import Call, Run, View
 
 
 def limit_text(view: View) -> Iterator[Sighting]:

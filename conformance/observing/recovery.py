@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from itertools import takewhile
 
-from conformance.classes import is_empty
 from conformance.observing.sighting import Sighting, failed_as, name_out, over, way_out
-from conformance.outcome import claimed
-from conformance.view import Call, Run, View
+from conformance.reading.classes import is_empty
+from conformance.reading.outcome import claimed
+from conformance.reading.view import Call, Run, View
 
 #: Turns of the user in a prompt that can be shrunk for sure: fewer than two older ones count as too short.
 _SHRINKABLE_TURNS = 4

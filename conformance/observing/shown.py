@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from conformance.classes import is_empty
 from conformance.observing.sighting import Sighting
-from conformance.outcome import actual, answer, last_reply
-from conformance.usage_reports import call_reports, reported, totals
-from conformance.view import Call, View
+from conformance.reading.classes import is_empty
+from conformance.reading.outcome import actual, answer, last_reply
+from conformance.reading.usage_reports import call_reports, reported, totals
+from conformance.reading.view import Call, View
 
 #: Causes that an exception can stand for and that the model calls prove.
 _PROVEN = frozenset({"limit", "model_error", "overflow", "empty", "truncated", "filtered"})

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from conformance.outcome import claimed
-from conformance.view import Run, View
+from conformance.reading.outcome import claimed
+from conformance.reading.view import Run, View
 
 #: `returned`: without events, the run gave a result. None: it never ended.
 WayOut = Literal["finished", "error", "raise", "returned"] | None

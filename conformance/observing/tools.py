@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from conformance.containment import carries, scalars
 from conformance.observing.sighting import Sighting, failed_as, name_out, over
-from conformance.round_limit import arguments_of, executed
-from conformance.tool_calls import extra_arguments
-from conformance.view import Call, Execution, Run, View
+from conformance.reading.containment import carries, scalars
+from conformance.reading.round_limit import arguments_of, executed
+from conformance.reading.tool_calls import extra_arguments
+from conformance.reading.view import Call, Execution, Run, View
 from fake_models.messages import ToolCall
 from fake_models.tools import Tool, argument_error
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from conformance.containment import carries
-from conformance.pairing import Paired
+from conformance.reading.containment import carries
+from conformance.reading.pairing import Paired
+from conformance.reading.tool_calls import as_text, said_in, tool_calls
+from conformance.reading.view import Call, Execution, View
 from conformance.rule import MUST, OK, Finding, Right, Rule
 from conformance.rules.acting_feedback import act_2, cannot_run, names_the_fields, names_the_tools
 from conformance.rules.acting_once import act_1
-from conformance.tool_calls import as_text, said_in, tool_calls
-from conformance.view import Call, Execution, View
 
 Judged = Iterator[Finding | Literal[Right.OK]]
 

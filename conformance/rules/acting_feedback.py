@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from conformance.containment import carries
-from conformance.outcome import claimed
+from conformance.reading.containment import carries
+from conformance.reading.outcome import claimed
+from conformance.reading.tool_calls import Calls, Made, as_text, equal, next_main, said_in, tool_calls, wrong_fields
+from conformance.reading.view import Call, Execution, View
 from conformance.rule import OK, SHOULD, Finding, Right
 from conformance.rules.acting_once import FEEDBACK, ends_the_run, run_ended
-from conformance.tool_calls import Calls, Made, as_text, equal, next_main, said_in, tool_calls, wrong_fields
-from conformance.view import Call, Execution, View
 
 Judged = Iterator[Finding | Literal[Right.OK]]
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
+from conformance.reading.tool_calls import Calls, Made, as_text, equal, tool_calls
+from conformance.reading.view import Execution, View
 from conformance.rule import OK, Finding, Right
-from conformance.tool_calls import Calls, Made, as_text, equal, tool_calls
-from conformance.view import Execution, View
 
 Judged = Iterator[Finding | Literal[Right.OK]]
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal
 
-from conformance.agui import ShownCall, ShownResult
-from conformance.agui import tool_calls as calls_shown
-from conformance.containment import carries, scalars
-from conformance.pairing import arguments
+from conformance.reading.agui import ShownCall, ShownResult
+from conformance.reading.agui import tool_calls as calls_shown
+from conformance.reading.containment import carries, scalars
+from conformance.reading.pairing import arguments
+from conformance.reading.tool_calls import Made, equal
+from conformance.reading.tool_calls import tool_calls as calls_made
+from conformance.reading.view import Execution, Run, View
 from conformance.rule import OK, SHOULD, Finding, Right
-from conformance.tool_calls import Made, equal
-from conformance.tool_calls import tool_calls as calls_made
-from conformance.view import Execution, Run, View
 
 Judged = Iterator[Finding | Literal[Right.OK]]
 

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
-from conformance.agui import Event, text_messages, tool_calls, tool_results, value
-from conformance.agui_order import Order, order
-from conformance.event_shapes import client_faults, model_fault
+from conformance.reading.agui import Event, text_messages, tool_calls, tool_results, value
+from conformance.reading.agui_order import Order, order
+from conformance.reading.event_shapes import client_faults, model_fault
+from conformance.reading.view import Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
 from conformance.rules.event_truth import events_tell_the_truth
-from conformance.view import Run, View
 
 Judged = Iterator[Finding | Literal[Right.OK]]
 

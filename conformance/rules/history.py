@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from conformance.containment import carries
+from conformance.reading.containment import carries
+from conformance.reading.tool_calls import Calls, Made, as_text, next_main, said_in, tool_calls
+from conformance.reading.view import Call, Execution, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
 from conformance.rules.history_shape import his_1, his_2, his_3, his_3b, his_4, needs_messages
-from conformance.tool_calls import Calls, Made, as_text, next_main, said_in, tool_calls
-from conformance.view import Call, Execution, Run, View
 from fake_models.tools import Large
 
 Judged = Iterator[Finding | Literal[Right.OK]]

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from conformance.pairing import Paired, Pairs, pair
+from conformance.reading.pairing import Paired, Pairs, pair
+from conformance.reading.tool_calls import Calls, Made, next_main, tool_calls
+from conformance.reading.view import Call, Run, View
 from conformance.rule import OK, Finding, Right
-from conformance.tool_calls import Calls, Made, next_main, tool_calls
-from conformance.view import Call, Run, View
 
 Judged = Iterator[Finding | Literal[Right.OK]]
 

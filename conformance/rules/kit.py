@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import Literal
 
 from conformance.expectations import predictions
-from conformance.observers import observed
-from conformance.outcome import actual
-from conformance.reading import view as read
-from conformance.round_limit import executed, last_round
+from conformance.observing.observers import observed
+from conformance.reading.joined import view as read
+from conformance.reading.outcome import actual
+from conformance.reading.round_limit import executed, last_round
+from conformance.reading.view import Call, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
-from conformance.view import Call, Run, View
 from fake_models.script import Cursor, unplayed
 
 Judged = Iterator[Finding | Literal[Right.OK]]

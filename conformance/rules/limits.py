@@ -6,8 +6,8 @@ from typing import Literal
 
 from conformance.observing.limit import ending
 from conformance.observing.sighting import over
-from conformance.outcome import answer, claimed, last_call, marker_kind, marker_payload, markers
-from conformance.round_limit import (
+from conformance.reading.outcome import answer, claimed, last_call, marker_kind, marker_payload, markers
+from conformance.reading.round_limit import (
     asks,
     early_closing,
     ended_there,
@@ -18,8 +18,8 @@ from conformance.round_limit import (
     rounds_made,
     sound,
 )
+from conformance.reading.view import Call, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
-from conformance.view import Call, Run, View
 
 Judged = Iterator[Finding | Literal[Right.OK]]
 

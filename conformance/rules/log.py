@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from conformance.outcome import actual, claimed
+from conformance.reading.outcome import actual, claimed
+from conformance.reading.round_limit import ended_there
+from conformance.reading.view import Run, View
 from conformance.recording import Record
-from conformance.round_limit import ended_there
 from conformance.rule import OK, SHOULD, Finding, Right, Rule
-from conformance.view import Run, View
 
 Judged = Iterator[Finding | Literal[Right.OK]]
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Literal
 
-from conformance.classes import is_empty
-from conformance.outcome import claimed, final_text
+from conformance.reading.classes import is_empty
+from conformance.reading.outcome import claimed, final_text
+from conformance.reading.tool_calls import as_text, next_main, tool_calls
+from conformance.reading.view import Call, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
-from conformance.tool_calls import as_text, next_main, tool_calls
-from conformance.view import Call, Run, View
 
 Judged = Iterator[Finding | Literal[Right.OK]]
 

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from conformance.agui import Event, value
-from conformance.classes import transient
-from conformance.outcome import actual, answer, claimed, last_call, markers
+from conformance.reading.agui import Event, value
+from conformance.reading.classes import transient
+from conformance.reading.outcome import actual, answer, claimed, last_call, markers
+from conformance.reading.tool_calls import tool_calls
+from conformance.reading.view import Call, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
 from conformance.rules.run_errors import errors_mean_failures
 from conformance.rules.run_secrets import no_secret_shows
 from conformance.rules.run_text import the_text_is_the_models
-from conformance.tool_calls import tool_calls
-from conformance.view import Call, Run, View
 
 Judged = Iterator[Finding | Literal[Right.OK]]
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from conformance.classes import is_empty
-from conformance.outcome import actual, claimed, last_call
+from conformance.reading.classes import is_empty
+from conformance.reading.outcome import actual, claimed, last_call
+from conformance.reading.tool_calls import Made
+from conformance.reading.tool_calls import tool_calls as calls_made
+from conformance.reading.view import Run, View
 from conformance.rule import OK, Finding, Right
-from conformance.tool_calls import Made
-from conformance.tool_calls import tool_calls as calls_made
-from conformance.view import Run, View
 
 Judged = Iterator[Finding | Literal[Right.OK]]
 

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from conformance.outcome import actual, claimed, last_call
+from conformance.reading.outcome import actual, claimed, last_call
+from conformance.reading.view import Call, Run, View
 from conformance.rule import OK, SHOULD, Finding, Right
-from conformance.view import Call, Run, View
 
 Judged = Iterator[Finding | Literal[Right.OK]]
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from conformance.agui import TextMessage
-from conformance.classes import is_empty
-from conformance.outcome import actual, answer, claimed, last_reply
+from conformance.reading.agui import TextMessage
+from conformance.reading.classes import is_empty
+from conformance.reading.outcome import actual, answer, claimed, last_reply
+from conformance.reading.view import Call, Run, View
 from conformance.rule import OK, Finding, Right
-from conformance.view import Call, Run, View
 
 Judged = Iterator[Finding | Literal[Right.OK]]
 

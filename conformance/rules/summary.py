@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from conformance.containment import carries
 from conformance.observing.limit import closing_text
 from conformance.observing.sighting import over, way_out
-from conformance.outcome import claimed, final_text, markers
-from conformance.round_limit import early_closing, words_after
+from conformance.reading.containment import carries
+from conformance.reading.outcome import claimed, final_text, markers
+from conformance.reading.round_limit import early_closing, words_after
+from conformance.reading.view import Call, Execution, Reply, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
-from conformance.view import Call, Execution, Reply, Run, View
 from fake_models.messages import Message, ToolCall
 
 Judged = Iterator[Finding | Literal[Right.OK]]

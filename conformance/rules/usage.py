@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Literal
 
+from conformance.reading.usage_reports import Report, call_reports, reply_id, reported, totals
+from conformance.reading.view import Call, Run, View
 from conformance.rule import MUST, OK, Finding, Right, Rule
-from conformance.usage_reports import Report, call_reports, reply_id, reported, totals
-from conformance.view import Call, Run, View
 
 Judged = Iterator[Finding | Literal[Right.OK]]
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from conformance.reading.view import Call, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
-from conformance.view import Call, View
 from fake_models.messages import Message
 from fake_models.provider_rules import PROVIDER_RULES, Breach, ProviderRule, breaches
 

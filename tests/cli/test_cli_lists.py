@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.cli import main
-from conformance.loader import bundled
+from conformance.loading.loader import bundled
 from conformance.rules import RULES
 
 HELLO = Path(__file__).parent / "hello.yaml"

@@ -3,7 +3,7 @@
 from story import Story
 
 from conformance.dialect import dialect
-from conformance.reading import view
+from conformance.reading.joined import view
 from conformance.rule import OK, Finding
 from conformance.rules.kit import RULES
 

@@ -3,7 +3,7 @@
 import pytest
 from story import Story
 
-from conformance.reading import view
+from conformance.reading.joined import view
 from conformance.rule import OK, SHOULD, Finding
 from conformance.rules.recovery import RULES
 

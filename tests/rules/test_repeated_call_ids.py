@@ -2,7 +2,7 @@
 
 from story import Story
 
-from conformance.reading import view
+from conformance.reading.joined import view
 from conformance.rule import Finding
 from conformance.rules import RULES
 

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 from story import Story
 
-from conformance.reading import view
+from conformance.reading.joined import view
 from conformance.rule import MUST, OK, SHOULD, Finding
 from conformance.rules.run import RULES
 

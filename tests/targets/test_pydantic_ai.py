@@ -8,7 +8,7 @@ import pytest
 
 from conformance.certify import certify
 from conformance.judge import Verdict
-from conformance.loader import bundled, library, load_all
+from conformance.loading.loader import bundled, library, load_all
 from conformance.rules import RULES
 
 SPEC = "python:conformance.targets.pydantic_ai.agent:AGENT"

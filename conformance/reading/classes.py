@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from conformance.dialect import Dialect
-from conformance.view import Call
+from conformance.reading.view import Call
 from fake_models.matching import misfit, when
 from fake_models.messages import ModelRequest, World
 

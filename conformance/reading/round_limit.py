@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from conformance.classes import is_empty
 from conformance.dialect import Dialect
-from conformance.outcome import answer, claimed
-from conformance.pairing import arguments
-from conformance.view import Call, Execution, Run, View
+from conformance.reading.classes import is_empty
+from conformance.reading.outcome import answer, claimed
+from conformance.reading.pairing import arguments
+from conformance.reading.view import Call, Execution, Run, View
 from fake_models.messages import ToolCall
 from fake_models.tools import Hangs, argument_error
 

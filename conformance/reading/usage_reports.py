@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.view import Call, Run
+from conformance.reading.view import Call, Run
 
 
 @dataclass(frozen=True, slots=True)

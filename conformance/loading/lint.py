@@ -3,8 +3,8 @@
 from collections.abc import Callable, Collection, Iterator
 
 from conformance.errors import Path, Problem, guess
-from conformance.lint_expect import limit_predictions, predictions
-from conformance.lint_templates import templates
+from conformance.loading.lint_expect import limit_predictions, predictions
+from conformance.loading.lint_templates import templates
 from conformance.scenario import RunSpec, Scenario
 from fake_models.matching import When
 from fake_models.script import FOREVER, Turn

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.agui import Event
-from conformance.classes import is_empty
 from conformance.dialect import Dialect
-from conformance.view import Call, Run, View
+from conformance.reading.agui import Event
+from conformance.reading.classes import is_empty
+from conformance.reading.view import Call, Run, View
 
 #: Every kind of outcome there is.
 KINDS = frozenset(

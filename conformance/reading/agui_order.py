@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.agui import Event, Refusal, expand, value
+from conformance.reading.agui import Event, Refusal, expand, value
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from conformance.agui import Event, Stream
 from conformance.dialect import Dialect
+from conformance.reading.agui import Event, Stream
 from conformance.recording import Record, Recording
 from conformance.scenario import RunSpec, Scenario
 from fake_models.messages import ModelRequest, ToolCall

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from conformance.pairing import Paired, align, arguments, pair
-from conformance.view import Call, Execution, Run, View
+from conformance.reading.pairing import Paired, align, arguments, pair
+from conformance.reading.view import Call, Execution, Run, View
 from fake_models.messages import ToolCall
 from fake_models.tools import Tool, argument_error
 

@@ -7,12 +7,12 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
-from conformance.agui import Event
-from conformance.classes import classify
 from conformance.dialect import Dialect, dialect
+from conformance.reading.agui import Event
+from conformance.reading.classes import classify
+from conformance.reading.view import Call, Execution, Raised, Reply, Run, Said, View
 from conformance.recording import Record, Recording
 from conformance.scenario import Scenario, scenario
-from conformance.view import Call, Execution, Raised, Reply, Run, Said, View
 from fake_models.messages import ToolCall, World
 from fake_models.overflow import is_overflow
 from fake_models.wire import CODECS

@@ -11,9 +11,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from conformance import lint, plain_yaml, schema_check
 from conformance.errors import LoadError, Problem, guess
-from conformance.plain_yaml import Document
+from conformance.loading import lint, plain_yaml, schema_check
+from conformance.loading.plain_yaml import Document
 from conformance.scenario import Scenario, scenario
 
 #: Largest scenario file. The longest ones of the kit have some 10 KB; what is larger was named by mistake.

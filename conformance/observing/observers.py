@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.observing import limit, recovery, shown, tools
 from conformance.observing.sighting import Observer, Sighting
-from conformance.view import View
+from conformance.reading.view import View
 
 OBSERVERS: Mapping[str, Observer] = MappingProxyType(
     {

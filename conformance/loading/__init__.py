@@ -1,0 +1,1 @@
+"""From a scenario file to a Scenario or to every problem it has, each with its place."""
