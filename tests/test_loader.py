@@ -13,7 +13,7 @@ from conformance.loading import loader, plain_yaml, schema_check
 from conformance.scenario import Scenario, scenario
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
-SCHEMA = json.loads((Path(loader.__file__).parent / "schemas" / "scenario.schema.json").read_text("utf-8"))
+SCHEMA = json.loads((Path(loader.__file__).parents[1] / "schemas" / "scenario.schema.json").read_text("utf-8"))
 
 GOOD = """\
 id: good

@@ -102,7 +102,9 @@ def _calls(run: Run, shown: Sequence[ShownCall], pairs: Sequence[Made | None], m
         # What never ran, and the answer in a call's clothes, an agent may keep to itself.
         ran = _here(one, run)
         if ran and one.whole and one.key not in found and one.flaw != "answer":
-            yield Finding(f"run {run.id}: {one} ran as {ran[0].id}, but no event shows it", ran[0].seq)
+            # An agent that shows none of its calls keeps them to itself; one that shows some of them misleads.
+            level = None if shown else SHOULD
+            yield Finding(f"run {run.id}: {one} ran as {ran[0].id}, but no event shows it", ran[0].seq, level=level)
     places = {one.key: place for place, one in enumerate(made)}
     order = [places[its.key] for its in pairs if its is not None and its.key in places]
     if order != sorted(order):
@@ -159,7 +161,9 @@ def _results(run: Run, shown: Sequence[tuple[ShownCall, Made]], made: Sequence[M
     for one in made:
         ended = [ran for ran in _here(one, run) if ran.end_seq is not None]
         if ended and one.flaw != "answer" and not told & {ran.id for ran in ended}:
-            yield Finding(f"run {run.id}: {one} ran as {ended[0].id}, but no event shows its result", ended[0].seq)
+            level = None if run.shown.tool_results else SHOULD
+            message = f"run {run.id}: {one} ran as {ended[0].id}, but no event shows its result"
+            yield Finding(message, ended[0].seq, level=level)
 
 
 def _wrong(result: ShownResult, ran: Execution) -> str | None:

@@ -8,7 +8,7 @@ from conformance.reading.agui import TextMessage
 from conformance.reading.classes import is_empty
 from conformance.reading.outcome import actual, answer, claimed, last_reply
 from conformance.reading.view import Call, Run, View
-from conformance.rule import OK, Finding, Right
+from conformance.rule import OK, SHOULD, Finding, Right
 
 Judged = Iterator[Finding | Literal[Right.OK]]
 
@@ -135,6 +135,8 @@ def _events(run: Run, view: View, words: _Words) -> Judged:
         yield Finding(
             f"run {run.id}: no message shows the final text {words.texts[0].strip()[:80]!r} ({words.call.id})",
             run.end_seq,
+            # Where the result carries the text, the user has it; the events leave it out.
+            level=SHOULD if run.said is not None and (run.said.text or "").strip() else None,
         )
     else:
         last = shown[-1]

@@ -310,7 +310,6 @@ def test_evt_6_takes_what_is_unusual_but_right(story):
         (looked(shown=("look", {"n": 2}, "c1")), "events show call 'c1' of look with {\"n\": 2}"),
         (looked(shown=("look", {}, "c1")), "events show call 'c1' of look with no arguments"),
         (looked(shown=("peek", {"n": 1}, "c1")), "events show call 'c1' peek"),
-        (looked(shown=None), "ran as x1, but no event shows it"),
         (looked(content="43"), "is '43'; the tool returned 42, which is not in it"),
         (looked(content=""), "is ''; the tool returned 42"),
         (looked(error=("ValueError", "no such place"), content=""), "the tool failed with ValueError: 'no such place'"),
@@ -320,6 +319,23 @@ def test_evt_6_takes_what_is_unusual_but_right(story):
 def test_evt_6_names_what_the_events_tell_otherwise(story, message):
     assert message in findings("EVT-6", story)[0].message
     assert findings("EVT-6", story)[0].level in (None, MUST)
+
+
+def test_evt_6_warns_of_an_agent_that_shows_none_of_its_calls_and_fails_one_that_shows_some():
+    assert "ran as x1, but no event shows it" in findings("EVT-6", looked(shown=None))[0].message
+    assert {one.level for one in findings("EVT-6", looked(shown=None))} == {SHOULD}
+    s = Story()
+    s.event("RUN_STARTED")
+    s.ask()
+    s.reply(calls=[("look", {"n": 1}, "c1"), ("look", {"n": 2}, "c2")])
+    for n in (1, 2):
+        s.execute("look", {"n": n}, f"c{n}", n)
+    s.call_events("look", {"n": 1}, "c1", "1")
+    s.event("RUN_FINISHED")
+    assert [(one.level, "ran as x2, but no event shows it" in one.message) for one in findings("EVT-6", s)][0] == (
+        None,
+        True,
+    )
 
 
 def test_evt_6_wants_the_result_of_what_ran_where_the_run_finished():
