@@ -332,10 +332,8 @@ def test_evt_6_warns_of_an_agent_that_shows_none_of_its_calls_and_fails_one_that
         s.execute("look", {"n": n}, f"c{n}", n)
     s.call_events("look", {"n": 1}, "c1", "1")
     s.event("RUN_FINISHED")
-    assert [(one.level, "ran as x2, but no event shows it" in one.message) for one in findings("EVT-6", s)][0] == (
-        None,
-        True,
-    )
+    worst = findings("EVT-6", s)[0]
+    assert (worst.level, "ran as x2, but no event shows it" in worst.message) == (None, True)
 
 
 def test_evt_6_wants_the_result_of_what_ran_where_the_run_finished():
