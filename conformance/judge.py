@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache
 
 from conformance.observing.observers import fit
 from conformance.reading.joined import view
@@ -99,13 +99,17 @@ def _with(one: Judgement, rule: Rule, finding: Finding) -> Judgement:
     return replace(one, results=tuple(more(result) for result in one.results))
 
 
-@lru_cache(maxsize=4096)
 def missing_channel(rule: Rule, declared: frozenset[str]) -> str | None:
     """The channel a rule lacks: one of E, R and L will do for all of them, unless the clause is about events; M, T and U each."""
-    named = set(rule.channels) - set(", ")
+    return _missing(rule.channels, rule.about_events, declared)
+
+
+@cache
+def _missing(channels: str, about_events: bool, declared: frozenset[str]) -> str | None:  # noqa: FBT001 - a cache's key
+    named = set(channels) - set(", ")
     saying = named & _SAYING
     hard = named - _SAYING
-    if rule.about_events and "E" in saying:
+    if about_events and "E" in saying:
         hard |= {"E"}
     elif saying and not saying & declared:
         return "/".join(sorted(saying))

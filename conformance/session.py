@@ -3,7 +3,6 @@
 import asyncio
 import copy
 import hashlib
-import json
 import threading
 from collections import Counter
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from typing import Any
 
 from conformance.agent_side import RunInput, ToolFailed
 from conformance.dialect import Dialect
+from conformance.plain import plain, shown
 from conformance.reading.classes import SIDE_CALLS, SideCall, classify, side_class
 from conformance.reading.joined import model_calls
 from conformance.recorder import Recorder
@@ -24,8 +24,9 @@ from fake_models.scripted_model import ScriptedModel
 from fake_models.template import render
 from fake_models.tools import Hangs, Large, Outcome, Raises, Returns, argument_error, outcome
 from fake_models.wire import CODECS
-from fake_models.wire.codec import compact
 
+#: Most characters of a tool call's arguments: the line limit of the command protocol.
+MAX_ARGUMENT_CHARS = 8 * 1024 * 1024
 #: The header by which an agent says that a call stands beside its loop.
 CALL_HEADER = "x-conformance-call"
 
@@ -181,25 +182,26 @@ class Session:
     def _start(self, name: str, arguments: Mapping[str, Any], call_id: str | None) -> _Begun:
         number = self._recorder.number("x")
         run = self._open[-1] if self._open else self._last
-        data = {
-            "run": run,
-            "exec": number,
-            "tool": name,
-            "call_id": call_id,
-            "arguments": json.loads(compact(arguments)),
-        }
+        name, call_id = str(name), None if call_id is None else str(call_id)
+        fate = None
+        try:
+            given = plain(arguments, MAX_ARGUMENT_CHARS)
+        except ValueError as error:
+            given, fate = shown(arguments), ToolFailed("ArgumentError", f"arguments: {error}", rejected=True)
+        data = {"run": run, "exec": number, "tool": name, "call_id": call_id, "arguments": given}
         self._recorder("tool", "start", data)
+        return _Begun(number, run, name, call_id, fate or self._fate(name, given))
+
+    def _fate(self, name: str, arguments: Any) -> Outcome | ToolFailed:
         tool = self._scenario.tools.get(name)
         if tool is None:
-            return _Begun(
-                number, run, name, call_id, ToolFailed("UnknownTool", f"there is no tool {name!r}", rejected=True)
-            )
+            return ToolFailed("UnknownTool", f"there is no tool {name!r}", rejected=True)
         wrong = argument_error(tool, arguments)
         if wrong is not None:
-            return _Begun(number, run, name, call_id, ToolFailed("ArgumentError", wrong, rejected=True))
+            return ToolFailed("ArgumentError", wrong, rejected=True)
         before = self._begun[name]
         self._begun[name] += 1
-        return _Begun(number, run, name, call_id, outcome(tool, before))
+        return outcome(tool, before)
 
     def _end(self, begun: _Begun) -> Any:
         try:

@@ -6,8 +6,10 @@ A enforces, B observes; three B rows enforce all the same because agents break t
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import takewhile
 from typing import Any, Literal
 
 from fake_models.messages import ErrorReply
@@ -16,7 +18,43 @@ from fake_models.messages import ErrorReply
 Mode = Literal["enforce", "observe", "off"]
 Fields = Mapping[str, Any]
 #: Finds every breach in a raw body and names what the row's texts need to tell of it. Never raises.
-Check = Callable[[Fields], Iterator[Fields]]
+Check = Callable[["Body"], Iterator[Fields]]
+
+
+class Body:
+    """A raw request body and what several rules look for in it, found once."""
+
+    def __init__(self, data: Fields) -> None:
+        self.data = data
+
+    @cached_property
+    def messages(self) -> list[tuple[int, Fields]]:
+        """The messages that are objects, each with its index."""
+        messages = self.data.get("messages")
+        listed = messages if isinstance(messages, list) else ()
+        return [(i, item) for i, item in enumerate(listed) if isinstance(item, Mapping)]
+
+    @cached_property
+    def tool_names(self) -> list[tuple[int, Any]]:
+        """The names of the tools offered, each with its index."""
+        tools = self.data.get("tools")
+        functions = [(i, _get(tool, "function")) for i, tool in enumerate(tools if isinstance(tools, list) else ())]
+        return [(i, _get(function, "name")) for i, function in functions]
+
+    @cached_property
+    def batches(self) -> list[tuple[int, list[Any], list[tuple[int, Fields]]]]:
+        """Each assistant message with calls: its index, the ids it calls, and the tool messages directly after it."""
+        found: list[tuple[int, list[Any], list[tuple[int, Fields]]]] = []
+        for at, (i, message) in enumerate(self.messages):
+            calls = message.get("tool_calls")
+            if message.get("role") == "assistant" and isinstance(calls, list) and calls:
+                results = takewhile(lambda later: later[1].get("role") == "tool", self.messages[at + 1 :])
+                found.append((i, [_get(call, "id") for call in calls], list(results)))
+        return found
+
+
+def _get(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, Mapping) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +95,7 @@ def breaches(wire: str, body: Fields, modes: Mapping[str, Mode] | None = None) -
 
     `modes` overrides the mode of rules by id.
     """
+    read = Body(body)
     return tuple(
         Breach(
             rule=rule,
@@ -66,7 +105,7 @@ def breaches(wire: str, body: Fields, modes: Mapping[str, Mode] | None = None) -
         )
         for rule in PROVIDER_RULES
         if rule.wire == wire and (mode := (modes or {}).get(rule.id, rule.mode)) != "off"
-        for fields in rule.check(body)
+        for fields in rule.check(read)
     )
 
 
@@ -125,33 +164,33 @@ KNOWN_KEYS = frozenset(
 )
 
 
-def _model_missing(body: Fields) -> Iterator[Fields]:
-    if not body.get("model"):
+def _model_missing(body: Body) -> Iterator[Fields]:
+    if not body.data.get("model"):
         yield {}
 
 
-def _messages_missing(body: Fields) -> Iterator[Fields]:
-    if body.get("messages") is None:
+def _messages_missing(body: Body) -> Iterator[Fields]:
+    if body.data.get("messages") is None:
         yield {}
 
 
-def _unknown_key(body: Fields) -> Iterator[Fields]:
-    yield from ({"key": key} for key in body if key not in KNOWN_KEYS)
+def _unknown_key(body: Body) -> Iterator[Fields]:
+    yield from ({"key": key} for key in body.data if key not in KNOWN_KEYS)
 
 
-def _messages_empty(body: Fields) -> Iterator[Fields]:
-    if body.get("messages") == []:
+def _messages_empty(body: Body) -> Iterator[Fields]:
+    if body.data.get("messages") == []:
         yield {}
 
 
-def _role_unknown(body: Fields) -> Iterator[Fields]:
-    for i, message in _messages(body):
+def _role_unknown(body: Body) -> Iterator[Fields]:
+    for i, message in body.messages:
         if message.get("role") not in ROLES:
             yield {"i": i, "role": message.get("role")}
 
 
-def _content_null(body: Fields) -> Iterator[Fields]:
-    for i, message in _messages(body):
+def _content_null(body: Body) -> Iterator[Fields]:
+    for i, message in body.messages:
         says_else = message.get("role") == "assistant" and any(
             message.get(key) is not None for key in INSTEAD_OF_CONTENT
         )
@@ -160,68 +199,68 @@ def _content_null(body: Fields) -> Iterator[Fields]:
             yield {"i": i}
 
 
-def _tool_calls_empty(body: Fields) -> Iterator[Fields]:
-    for i, message in _messages(body):
+def _tool_calls_empty(body: Body) -> Iterator[Fields]:
+    for i, message in body.messages:
         if message.get("role") == "assistant" and message.get("tool_calls") == []:
             yield {"i": i}
 
 
-def _tools_empty(body: Fields) -> Iterator[Fields]:
-    if body.get("tools") == []:
+def _tools_empty(body: Body) -> Iterator[Fields]:
+    if body.data.get("tools") == []:
         yield {}
 
 
-def _tool_name_empty(body: Fields) -> Iterator[Fields]:
-    yield from ({"i": i} for i, name in _tool_names(body) if name == "")
+def _tool_name_empty(body: Body) -> Iterator[Fields]:
+    yield from ({"i": i} for i, name in body.tool_names if name == "")
 
 
-def _tool_name_pattern(body: Fields) -> Iterator[Fields]:
-    for i, name in _tool_names(body):
+def _tool_name_pattern(body: Body) -> Iterator[Fields]:
+    for i, name in body.tool_names:
         if isinstance(name, str) and name and not TOOL_NAME.fullmatch(name):
             yield {"i": i}
 
 
-def _choice_without_tools(body: Fields) -> Iterator[Fields]:
+def _choice_without_tools(body: Body) -> Iterator[Fields]:
     # An empty list has its own row.
-    if body.get("tool_choice") is not None and body.get("tools") is None:
+    if body.data.get("tool_choice") is not None and body.data.get("tools") is None:
         yield {}
 
 
-def _choice_unknown(body: Fields) -> Iterator[Fields]:
-    choice = body.get("tool_choice")
+def _choice_unknown(body: Body) -> Iterator[Fields]:
+    choice = body.data.get("tool_choice")
     function = choice.get("function") if isinstance(choice, Mapping) else None
     name = function.get("name") if isinstance(function, Mapping) else None
-    if name is not None and body.get("tools") is not None and name not in [known for _, known in _tool_names(body)]:
+    if name is not None and body.data.get("tools") is not None and name not in [known for _, known in body.tool_names]:
         yield {"name": name}
 
 
-def _max_tokens_on_reasoning_model(body: Fields) -> Iterator[Fields]:
-    if body.get("max_tokens") is not None and REASONING_MODEL.match(str(body.get("model"))):
+def _max_tokens_on_reasoning_model(body: Body) -> Iterator[Fields]:
+    if body.data.get("max_tokens") is not None and REASONING_MODEL.match(str(body.data.get("model"))):
         yield {}
 
 
-def _missing_results(body: Fields) -> Iterator[Fields]:
-    for i, calls, results in _batches(body):
+def _missing_results(body: Body) -> Iterator[Fields]:
+    for i, calls, results in body.batches:
         answered = [message.get("tool_call_id") for _, message in results]
         missing = [call for call in calls if call not in answered]
         if missing:
             yield {"i": i, "ids": ", ".join(map(str, missing))}
 
 
-def _orphans(body: Fields) -> Iterator[Fields]:
-    batched = {j for _, _, results in _batches(body) for j, _ in results}
-    yield from ({"i": i} for i, message in _messages(body) if message.get("role") == "tool" and i not in batched)
+def _orphans(body: Body) -> Iterator[Fields]:
+    batched = {j for _, _, results in body.batches for j, _ in results}
+    yield from ({"i": i} for i, message in body.messages if message.get("role") == "tool" and i not in batched)
 
 
-def _unknown_call_ids(body: Fields) -> Iterator[Fields]:
-    for _, calls, results in _batches(body):
+def _unknown_call_ids(body: Body) -> Iterator[Fields]:
+    for _, calls, results in body.batches:
         for _, message in results:
             if message.get("tool_call_id") not in calls:
                 yield {"id": message.get("tool_call_id")}
 
 
-def _duplicate_results(body: Fields) -> Iterator[Fields]:
-    for _, _, results in _batches(body):
+def _duplicate_results(body: Body) -> Iterator[Fields]:
+    for _, _, results in body.batches:
         seen: list[tuple[int, Any]] = []
         for j, message in results:
             call_id = message.get("tool_call_id")
@@ -229,34 +268,6 @@ def _duplicate_results(body: Fields) -> Iterator[Fields]:
             if first is not None and call_id is not None:
                 yield {"id": call_id, "i": first, "j": j}
             seen.append((j, call_id))
-
-
-def _messages(body: Fields) -> list[tuple[int, Fields]]:
-    messages = body.get("messages")
-    return [
-        (i, item) for i, item in enumerate(messages if isinstance(messages, list) else ()) if isinstance(item, Mapping)
-    ]
-
-
-def _tool_names(body: Fields) -> list[tuple[int, Any]]:
-    tools = body.get("tools")
-    functions = [(i, _get(tool, "function")) for i, tool in enumerate(tools if isinstance(tools, list) else ())]
-    return [(i, _get(function, "name")) for i, function in functions]
-
-
-def _get(value: Any, key: str) -> Any:
-    return value.get(key) if isinstance(value, Mapping) else None
-
-
-def _batches(body: Fields) -> Iterator[tuple[int, list[Any], Sequence[tuple[int, Fields]]]]:
-    """Each assistant message with calls: its index, the ids it calls, and the tool messages directly after it."""
-    messages = _messages(body)
-    for at, (i, message) in enumerate(messages):
-        calls = message.get("tool_calls")
-        if message.get("role") == "assistant" and isinstance(calls, list) and calls:
-            after = messages[at + 1 :]
-            end = next((k for k, (_, later) in enumerate(after) if later.get("role") != "tool"), len(after))
-            yield i, [_get(call, "id") for call in calls], after[:end]
 
 
 _CAPTURED = "validation parity table of kangminlee-maker/local-OAuth-CLI-API-adapter, direct observations 2026-08-30 to 2026-09-04"

@@ -519,13 +519,13 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(PIECES, max_size=40).map("".join))
 def test_yaml_like_text_gives_a_scenario_or_a_problem(text):
     either(text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(0, len(LONGEST)), st.integers(0, 30), PIECES)
 def test_a_file_that_was_cut_or_changed_gives_a_scenario_or_a_problem(start, length, piece):
     either(LONGEST[:start])
@@ -563,7 +563,7 @@ def put(data, path, new):
 WHOLE = loader.load_text(LONGEST, "whole").data
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from(list(paths_of(WHOLE))), JSON)
 def test_any_value_at_any_place_gives_a_scenario_or_a_problem(path, new):
     loaded = either(json.dumps(put(WHOLE, path, new)))

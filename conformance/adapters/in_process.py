@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import importlib
 import inspect
-import json
 import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
@@ -27,6 +26,7 @@ from freezegun import freeze_time
 from conformance.adapters.base import Adapter, Agent, End, How
 from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput, Runner
 from conformance.errors import AgentError, SpecError
+from conformance.plain import plain, shown
 from conformance.recorder import Recorder
 from conformance.session import Session
 from fake_models.in_process import CallableModel
@@ -239,30 +239,24 @@ class _Taker:
             raise _Flood
         if isinstance(item, Outcome) and not self._said:
             self._said = True
-            data = {"run": self._run, "kind": item.kind, "reason": item.reason, "text": item.text}
-            self._recorder("agent", "outcome", data)
+            said = {key: _said(getattr(item, key)) for key in ("kind", "reason", "text")}
+            self._recorder("agent", "outcome", {"run": self._run, **said})
             return
         event = _event(item)
         if event is None:
-            self._recorder("agent", "garbage", {"run": self._run, "line": repr(item)[:500]})
+            self._recorder("agent", "garbage", {"run": self._run, "line": shown(item)})
         else:
             self._recorder("agent", "event", {"run": self._run, "event": event, "raised": False})
 
 
 def _event(item: Any) -> dict[str, Any] | None:
-    """The event as plain camelCase JSON of its own; None for what is no event."""
-    if hasattr(item, "model_dump"):
-        item = item.model_dump(by_alias=True, exclude_none=True, mode="json")
-    if not isinstance(item, Mapping):
-        return None
+    """The event as plain camelCase JSON of its own; None for what is no event or larger than one may be."""
     try:
-        text = json.dumps(item, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
+        if hasattr(item, "model_dump"):
+            item = item.model_dump(by_alias=True, exclude_none=True, mode="json")
+        return plain(item, MAX_EVENT_CHARS) if isinstance(item, Mapping) else None
+    except Exception:  # noqa: BLE001 - a foreign object may do anything when it is looked at
         return None
-    if len(text) > MAX_EVENT_CHARS:
-        return None
-    event: dict[str, Any] = json.loads(text)
-    return event
 
 
 def _name(error: BaseException) -> str:
@@ -274,6 +268,11 @@ def _text(error: BaseException) -> str:
         return str(error)[:10_000]
     except Exception:  # noqa: BLE001 - a foreign __str__ may do anything
         return "(its message cannot be read)"
+
+
+def _said(value: Any) -> str | None:
+    """A word of an outcome; what is no text is shown instead, so that it is judged and not lost."""
+    return value if value is None else str.__str__(value) if isinstance(value, str) else shown(value)
 
 
 class _LogRecords(logging.Handler):

@@ -130,6 +130,8 @@ def expand(events: Sequence[Event]) -> tuple[tuple[Event, ...], tuple[Refusal, .
     A made event carries the record of the event that caused it. Chunks are followed per lane (subagentRunId). The end of the
     stream closes nothing. A refused chunk is left out.
     """
+    if not any(event.type in _CHUNKS for event in events):
+        return tuple(events), ()
     done: list[Event] = []
     refused: list[Refusal] = []
     lanes: dict[Any, _Open] = {}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from conformance.reading.pairing import Paired, align, arguments, pair
+from conformance.reading.pairing import Paired, align, arguments
 from conformance.reading.view import Call, Execution, Run, View
 from fake_models.messages import ToolCall
 from fake_models.tools import Tool, argument_error
@@ -88,7 +88,7 @@ class Calls:
     def carried(self, call: Call, session: str) -> Mapping[tuple[str, int], Paired]:
         """Where a request carries the calls said before it, by their key; those it does not carry are left out."""
         said = self.said_before(call, session)
-        found = align((*self.past, *(made.call for made in said)), pair(call.request.messages).calls)
+        found = align((*self.past, *(made.call for made in said)), call.paired.calls)
         return {made.key: one for made, one in zip(said, found[len(self.past) :], strict=True) if one is not None}
 
 

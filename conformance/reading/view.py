@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from conformance.dialect import Dialect
 from conformance.reading.agui import Event, Stream
+from conformance.reading.pairing import Pairs, pair
 from conformance.recording import Record, Recording
 from conformance.scenario import RunSpec, Scenario
 from fake_models.messages import ModelRequest, ToolCall
@@ -73,6 +74,11 @@ class Call:
     def end_seq(self) -> int:
         """The last record that belongs to this call."""
         return max(self.seq, self.done_seq or 0, self.refused_seq or 0, self.reply.seq if self.reply else 0)
+
+    @cached_property
+    def paired(self) -> Pairs:
+        """The calls that the request carries, with their results."""
+        return pair(self.request.messages)
 
     @property
     def said(self) -> tuple[ToolCall, ...]:

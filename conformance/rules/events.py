@@ -35,7 +35,12 @@ def _shapes(view: View, faults: Callable[[Event], Sequence[str]]) -> Judged:
 
 def events_are_valid(view: View) -> Judged:
     """EVT-1."""
-    return _shapes(view, lambda event: [] if (fault := model_fault(event.data)) is None else [fault])
+    for run in view.runs:
+        for record in run.garbage:
+            yield Finding(
+                f"run {run.id}: {record.data.get('line')!r:.120} was sent in the place of an event", record.seq
+            )
+    yield from _shapes(view, lambda event: [] if (fault := model_fault(event.data)) is None else [fault])
 
 
 def the_client_takes_the_shapes(view: View) -> Judged:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from conformance.reading.pairing import Paired, Pairs, pair
+from conformance.reading.pairing import Paired, Pairs
 from conformance.reading.tool_calls import Calls, Made, next_main, tool_calls
 from conformance.reading.view import Call, Run, View
 from conformance.rule import OK, Finding, Right
@@ -22,7 +22,7 @@ def _requests(view: View) -> Iterator[tuple[Run, Call, Pairs]]:
     for run in view.runs:
         for call in run.calls:
             if call.kind != "attempt":
-                yield run, call, pair(call.request.messages)
+                yield run, call, call.paired
 
 
 def _named(one: Paired) -> str:

@@ -8,7 +8,7 @@ import agents
 import pytest
 
 from conformance.adapters.in_process import MAX_EVENTS, _LogRecords, connect, connected, find
-from conformance.agent_side import AgentInfo, InProcessAgent, Outcome
+from conformance.agent_side import AgentInfo, InProcessAgent, Outcome, ToolFailed
 from conformance.dialect import dialect
 from conformance.errors import AgentError
 from conformance.runner import Cell, play
@@ -286,3 +286,16 @@ def test_an_agent_that_goes_on_beyond_its_cap_is_ended_and_recorded_no_longer():
     refused = [r.data["by"] for r in recording.records if r.kind == "model/refused"]
     assert refused == ["script"] * 3 + ["cap"] * 5
     assert last(recording)["how"] == "cap"
+
+
+def test_a_tool_call_whose_arguments_are_no_json_is_refused_and_recorded():
+    def odd(bench, given):
+        with contextlib.suppress(ToolFailed):
+            bench.call_tool("look", {"at": object}, None)
+        yield Outcome(kind=7, reason=["x"], text="\udc80")
+
+    recording = played(odd)
+    start, error, outcome = recording.records[1:4]
+    assert start.data["arguments"] == "{'at': <class 'object'>}"
+    assert error.data["error"] == {"type": "ArgumentError", "message": "arguments: type is no JSON", "rejected": True}
+    assert outcome.data == {"run": "r1", "kind": "7", "reason": "['x']", "text": "\udc80"}

@@ -525,3 +525,11 @@ def test_evt_7_ids_numbered_anew_in_every_run_are_no_repetition():
     s.text("42")
     s.event("RUN_FINISHED")
     assert findings("EVT-7", s) == []
+
+
+def test_evt_1_fails_what_is_sent_in_the_place_of_an_event():
+    s = Story()
+    s.event("RUN_STARTED")
+    s.record("agent", "garbage", run="r1", line="42")
+    s.event("RUN_FINISHED")
+    assert only("EVT-1", s).message == "run r1: '42' was sent in the place of an event"
