@@ -2,7 +2,7 @@ import pytest
 
 from conformance.reading.agui import Event, expand, reasoning_messages, text_messages, tool_calls, tool_results
 from conformance.reading.agui_order import order
-from conformance.reading.event_shapes import client_faults, model_fault
+from conformance.reading.event_shapes import shape
 
 RUN = {"threadId": "t", "runId": "r"}
 #: How a stream is written below: one word an event, the sign says what it does, what follows names what it does it to.
@@ -113,8 +113,8 @@ ORACLE = [
 def test_streams_are_accepted_and_refused_as_the_published_parsers_do(name, words, changes, client, models):
     events = told(words, changes)
 
-    by_models = [fault for event in events if (fault := model_fault(event)) is not None]
-    by_client = [fault for event in events for fault in client_faults(event)]
+    by_models = [fault for event in events if (fault := shape(event).model) is not None]
+    by_client = [fault for event in events for fault in shape(event).client]
     refused = order(seen(words, changes)).refused
 
     assert bool(by_models) == (models == "reject")
@@ -125,8 +125,8 @@ def test_streams_are_accepted_and_refused_as_the_published_parsers_do(name, word
 def test_a_reasoning_message_without_a_role_is_refused_by_the_client_alone():
     event = {"type": "REASONING_MESSAGE_START", "messageId": "z"}
 
-    assert model_fault(event) is None
-    assert client_faults(event) == ("role is missing; the client wants 'reasoning'",)
+    assert shape(event).model is None
+    assert shape(event).client == ("role is missing; the client wants 'reasoning'",)
 
 
 def test_snake_case_is_refused_by_the_client_alone_and_still_read():
@@ -137,8 +137,8 @@ def test_snake_case_is_refused_by_the_client_alone_and_still_read():
         Event(3, {"type": "TEXT_MESSAGE_END", "messageId": "m"}),
     ]
 
-    assert model_fault(start) is None
-    assert client_faults(start) == ("message_id is spelled in snake_case; the client reads messageId",)
+    assert shape(start).model is None
+    assert shape(start).client == ("message_id is spelled in snake_case; the client reads messageId",)
     assert order(events).refused == ()
 
 
@@ -169,8 +169,8 @@ def test_snake_case_is_refused_by_the_client_alone_and_still_read():
     ],
 )
 def test_the_client_wants_absent_fields_left_out_wherever_they_stand(event, faults):
-    assert model_fault(event) is None
-    assert client_faults(event) == faults
+    assert shape(event).model is None
+    assert shape(event).client == faults
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_the_client_wants_absent_fields_left_out_wherever_they_stand(event, faul
     ],
 )
 def test_a_shape_that_the_models_refuse_is_named_by_its_field(event, fault):
-    assert model_fault(event) == fault
+    assert shape(event).model == fault
 
 
 def kinds(events):

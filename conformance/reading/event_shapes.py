@@ -6,6 +6,7 @@ version 1.0 of both.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, get_args
 
 from ag_ui.core import Event
@@ -14,25 +15,29 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 _ADAPTER: TypeAdapter[Any] = TypeAdapter(Event)
 
 
-def model_fault(event: Mapping[str, Any]) -> str | None:
-    """What keeps the models from accepting the event; None where they do."""
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """
+    What is wrong with an event's shape.
+
+    `model` is what keeps the models from accepting it, None where they do. `client` is what the client refuses although the
+    models accept it: nulls, snake_case keys, a missing role, a time as text.
+    """
+
+    model: str | None = None
+    client: tuple[str, ...] = ()
+
+
+def shape(event: Mapping[str, Any]) -> Shape:
+    """Look at one event."""
     try:
-        _ADAPTER.validate_python(event)
+        model = _ADAPTER.validate_python(event)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         if first["type"].startswith("union_tag") and not first["loc"]:
-            return f"type is {event.get('type')!r}, which is none of AG-UI's"
+            return Shape(f"type is {event.get('type')!r}, which is none of AG-UI's")
         where = ".".join(str(step) for step in first["loc"][1:])
-        return f"{where}: {first['msg']}" if where else str(first["msg"])
-    return None
-
-
-def client_faults(event: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the client refuses in an event that the models accept: nulls, snake_case keys, a missing role, a time as text."""
-    try:
-        model = _ADAPTER.validate_python(event)
-    except ValidationError:
-        return ()
+        return Shape(f"{where}: {first['msg']}" if where else str(first["msg"]))
     faults = list(_strict(event, model, ""))
     if event["type"] == "REASONING_MESSAGE_START" and "role" not in event:
         faults.append("role is missing; the client wants 'reasoning'")
@@ -40,7 +45,7 @@ def client_faults(event: Mapping[str, Any]) -> tuple[str, ...]:
     time = event.get("timestamp")
     if isinstance(time, str | bool):
         faults.append(f"timestamp is {time!r}; the client wants a whole number")
-    return tuple(faults)
+    return Shape(client=tuple(faults))
 
 
 def _strict(data: Mapping[str, Any], model: BaseModel, path: str) -> Iterator[str]:

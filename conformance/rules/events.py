@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from conformance.reading.agui import Event, text_messages, tool_calls, tool_results, value
 from conformance.reading.agui_order import Order, order
-from conformance.reading.event_shapes import client_faults, model_fault
+from conformance.reading.event_shapes import Shape, shape
 from conformance.reading.view import Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
 from conformance.rules.event_truth import events_tell_the_truth
@@ -21,13 +21,17 @@ def stream(run: Run) -> tuple[Event, ...]:
     return tuple(sorted((*run.events, *run.strays), key=lambda event: event.seq))
 
 
-def _shapes(view: View, faults: Callable[[Event], Sequence[str]]) -> Judged:
-    for run in view.runs:
-        seen = stream(run)
-        found = Counter((event.type, fault) for event in seen for fault in faults(event))
-        for (kind, fault), times in found.items():
-            at = next(event.seq for event in seen if event.type == kind and fault in faults(event))
-            more = f" ({times} times)" if times > 1 else ""
+def _seen_shapes(view: View) -> tuple[tuple[Run, tuple[tuple[Event, Shape], ...]], ...]:
+    return tuple((run, tuple((event, shape(event.data)) for event in stream(run))) for run in view.runs)
+
+
+def _shapes(view: View, faults: Callable[[Shape], Sequence[str]]) -> Judged:
+    for run, seen in view.once(_seen_shapes):
+        found = [(event.type, fault, event.seq) for event, its in seen for fault in faults(its)]
+        times = Counter((kind, fault) for kind, fault, _ in found)
+        for (kind, fault), many in times.items():
+            at = next(seq for *same, seq in found if same == [kind, fault])
+            more = f" ({many} times)" if many > 1 else ""
             yield Finding(f"run {run.id}: {kind or 'an event'}: {fault}{more}", at)
         if seen and not found:
             yield OK
@@ -40,12 +44,12 @@ def events_are_valid(view: View) -> Judged:
             yield Finding(
                 f"run {run.id}: {record.data.get('line')!r:.120} was sent in the place of an event", record.seq
             )
-    yield from _shapes(view, lambda event: [] if (fault := model_fault(event.data)) is None else [fault])
+    yield from _shapes(view, lambda its: [] if its.model is None else [its.model])
 
 
 def the_client_takes_the_shapes(view: View) -> Judged:
     """EVT-1b."""
-    return _shapes(view, lambda event: client_faults(event.data))
+    return _shapes(view, lambda its: its.client)
 
 
 def _orders(view: View) -> tuple[tuple[Run, Order], ...]:
