@@ -72,8 +72,11 @@ def _report(
     yield _line(f"judged under {dialect_claim(rep)}")
     yield ""
     yield _table(rep)
+    # What a rule asks and why is told once, where it first breaks.
+    told: set[str] = set()
     for scenario, things in broken(rep).items():
-        yield from _scenario(rep, scenario, things, rules, again)
+        yield from _scenario(rep, scenario, things, {name: rules[name] for name in rules if name not in told}, again)
+        told |= {thing.result.rule for thing in things}
     yield from _warnings(rep)
     yield from _areas(rep, rules)
     yield from _missed(missed)
