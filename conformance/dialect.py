@@ -131,6 +131,35 @@ KEYS: tuple[Key, ...] = (
     Key("side_calls", ({},), "{auxiliary: [WHEN], compaction: [WHEN]}: calls beside the loop", _side_calls),
     Key("exceptions", ({},), "{Class: outcome kind}: what an exception of the agent means", _names),
 )
+#: The channels an agent can declare, by letter.
+CHANNELS: Mapping[str, str] = {
+    "M": "model requests and replies",
+    "T": "tool executions",
+    "E": "the agent's own AG-UI events",
+    "R": "its result: how the run ended, and the text",
+    "U": "usage reports",
+    "L": "log records",
+}
+#: What an agent can declare to be able to do, beyond the loop itself. Undeclared, the clauses about it do not apply.
+CAPABILITIES: Mapping[str, str] = {
+    "approval": "waits for a person before tools that need one, and resumes with the answer",
+    "callbacks": "reports its hooks as CUSTOM conformance.callback events",
+    "cancel": "a run can be cancelled",
+    "circuit_breaker": "refuses a tool after failures: {kind, threshold, window_s, recovery_s}",
+    "compaction": "checks a request's size before it goes out, and shrinks the history",
+    "completion_gate": "asks for evidence before it finishes: {retries}",
+    "concurrent_runs": "takes a second run while one is open",
+    "guards": "caps on what a run may do: {max_tool_calls, max_same_call, token_budget}",
+    "records": "reports its steps as CUSTOM conformance.record events",
+    "retries": "a bound on HTTP retries: {http}",
+    "sessions": "keeps the history of a session, so that a later run is sent only what is new",
+    "streaming": "can run streamed, which is a cell of its own",
+    "subagents": "runs agents inside a run",
+    "tool_choice": "takes a forced tool choice",
+    "tool_timeout": "gives up on a tool: {seconds, retries}",
+    "wire_streaming": "asks its model for streamed replies",
+}
+
 BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from conformance import __version__
 from conformance.adapters.base import Agent
 from conformance.agent_side import AgentInfo, RunInput
-from conformance.dialect import Dialect, DialectError, dialect
-from conformance.errors import AgentError
+from conformance.dialect import CAPABILITIES, CHANNELS, Dialect, DialectError, dialect
+from conformance.errors import AgentError, SpecError, guess
 from conformance.recorder import Recorder
 from conformance.recording import Header, Recording
 from conformance.scenario import Limits, RunSpec, Scenario
@@ -50,15 +50,25 @@ def declared(info: AgentInfo, override: Mapping[str, Any] | None = None) -> Dial
     The dialect an agent is judged under: what it declares, with the keys of `override` in place of its own.
 
     Raises:
-        AgentError: it declares what no dialect allows.
+        SpecError: it declares a dialect, a channel or a capability that there is not, or that it shows no model requests.
     """
+    for what, said, known in (("channel", info.channels, CHANNELS), ("capability", info.capabilities, CAPABILITIES)):
+        odd = next((one for one in said if one not in known), None)
+        if odd is not None:
+            raise SpecError(
+                f"agent {info.name!r}: it declares {what} {odd!r}, which there is not{guess(str(odd), known)}"
+            )
+    if "M" not in info.channels:
+        raise SpecError(
+            f"agent {info.name!r}: it declares channels {list(info.channels)!r}; without M nothing can be judged"
+        )
     over = override or {}
     # The shorthand stands for both its parts, so that parts the agent declares do not outlive it.
     gone = {"limit_text", "limit_terminal"} if "on_limit" in over else set()
     try:
         return dialect({key: value for key, value in info.dialect.items() if key not in gone} | dict(over))
     except DialectError as error:
-        raise AgentError(f"agent {info.name!r}: {error}") from error
+        raise SpecError(f"agent {info.name!r}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

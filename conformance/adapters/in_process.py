@@ -43,6 +43,8 @@ LOOKS = 10
 GRACE_S = 0.2
 
 
+#: What a run's items can be taken by.
+_ITERATED = ("__iter__", "__aiter__", "__await__")
 #: Runs a coroutine to its end on the agent's thread.
 Drain = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -121,6 +123,8 @@ class InProcess:
             raise AgentError(
                 f"agent {self.info.name!r}: opening a session raised {_name(error)}: {_text(error)}"
             ) from error
+        if not callable(getattr(runner, "run", None)):
+            raise AgentError(f"agent {self.info.name!r}: a session is {shown(runner, 80)}, which has no method run")
         return _Handle(runner, session)
 
     async def run(self, handle: _Handle, given: RunInput, recorder: Recorder, *, deadline_s: float) -> End:
@@ -190,6 +194,8 @@ def _drive(runner: Runner, given: RunInput, recorder: Recorder, info: AgentInfo,
     with _logs(given.run, recorder) if "L" in info.channels else contextlib.nullcontext():
         try:
             made: Any = runner.run(given)
+            if isinstance(made, Outcome) or not any(hasattr(made, way) for way in _ITERATED):
+                raise TypeError(f"run gave {shown(made, 80)}, expected an iterator of events and, last, an Outcome")
             if hasattr(made, "__aiter__") or inspect.isawaitable(made):
                 drain(_take_all(made, take))
             else:

@@ -4,30 +4,10 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from conformance.dialect import BY_NAME, ON_LIMIT
+from conformance.dialect import BY_NAME, CAPABILITIES, ON_LIMIT
 from conformance.errors import Path, Problem, guess
 from conformance.scenario import Expect, RunSpec, Scenario
 from fake_models.script import FOREVER
-
-#: What an agent may declare that it can do; a prediction may depend on it.
-CAPABILITIES = (
-    "approval",
-    "callbacks",
-    "cancel",
-    "circuit_breaker",
-    "compaction",
-    "completion_gate",
-    "concurrent_runs",
-    "guards",
-    "records",
-    "retries",
-    "sessions",
-    "streaming",
-    "subagents",
-    "tool_choice",
-    "tool_timeout",
-    "wire_streaming",
-)
 
 
 def _blocks(scenario: Scenario) -> Iterator[tuple[Path, Expect]]:

@@ -75,7 +75,7 @@ def _answer(made: Made, seq: int, key: str, calls: Calls, view: View) -> str | F
         if follows is None:
             return OK
         return Finding(
-            f"{follows.id}: the run went on after {made} failed, but declared is {key} {declared}, which ends it",
+            f"{follows.id}: the run went on after {made} failed, although {key} is {declared}, which ends it",
             follows.seq,
             related=(made.seq,),
             fits=(key, "observe"),
@@ -104,7 +104,7 @@ def _stopped(made: Made, key: str, view: View) -> Finding:
     said = f" as {claim.kind}" if claim else ""
     return Finding(
         f"{made.run.id} ended{said} after {made} failed, and the model was not told; expected the failure as the call's result "
-        f"and one more request (declared is {key} observe)",
+        f"and one more request ({key} is observe)",
         made.run.end_seq,
         related=(made.seq,),
         fits=(key, "raise" if made.run.raised else "error"),
@@ -138,8 +138,9 @@ def cannot_run(
                 continue
             ran = _ran_in_spite(made, calls, view)
             if ran is not None:
+                did = "was called" if (ran.error or {}).get("rejected") else "ran"
                 yield Finding(
-                    f"{ran.id}: {made} {because(made)}, and {ran.tool} ran with {as_text(ran.arguments)}",
+                    f"{ran.id}: {made} {because(made)}, and {ran.tool} {did} with {as_text(ran.arguments)}",
                     ran.seq,
                     (made.seq,),
                 )
@@ -167,7 +168,8 @@ def _ran_in_spite(made: Made, calls: Calls, view: View) -> Execution | None:
         follows = next_main(made.run, made.by.end_seq)
         until = follows.seq if follows else made.run.end_seq
         mine = [x for x in calls.strays if made.seq < x.seq < until and equal(x.arguments, made.arguments)]
-        return next(iter((*made.executions, *mine)), None)
+        # Asking for a name that no tool has runs nothing, whoever finds that out.
+        return next((x for x in (*made.ran, *mine) if not (x.error or {}).get("rejected")), None)
     # Under `loop` not even the tool's own check may be reached.
     by_loop = made.flaw == "misfit" and view.dialect.type_check == "tool"
     return next(iter(made.ran if by_loop else made.executions), None)

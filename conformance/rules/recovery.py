@@ -54,7 +54,7 @@ def _within(run: Run, view: View, *, on_empty: bool, allowed: int, key: str) -> 
         else:
             scope = "its round" if view.dialect.recovery_scope == "round" else run.id
             yield Finding(
-                f"{call.id} is repetition {count} after {what} in {scope} ({before.id}), expected at most {allowed}: declared is "
+                f"{call.id} is repetition {count} after {what} in {scope} ({before.id}), expected at most {allowed} under "
                 f"{key} {getattr(view.dialect, key)!r}",
                 call.seq,
                 related=(before.seq,),
@@ -79,7 +79,7 @@ def _empty_end(run: Run, view: View) -> Judged:
         else:
             yield OK
         yield Finding(
-            f"{run.id} ended as {claim.kind} on the empty reply of {last.id}: the declared empty_response 'finish' leaves the "
+            f"{run.id} ended as {claim.kind} on the empty reply of {last.id}: empty_response 'finish' leaves the "
             "user without an answer and without a reason",
             claim.seq,
             related=(last.seq,),

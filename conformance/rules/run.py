@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from conformance.reading.agui import Event, value
 from conformance.reading.classes import transient
-from conformance.reading.outcome import actual, answer, claimed, last_call, markers
+from conformance.reading.outcome import KINDS, actual, answer, claimed, last_call, markers
 from conformance.reading.tool_calls import tool_calls
 from conformance.reading.view import Call, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
@@ -145,7 +145,10 @@ def the_outcome_is_true(view: View) -> Judged:
             # Cancelling is a race that the agent may lose: an answer that was whole by then is one.
             really = "answered" if claim.kind == "answered" and _answered(run, view) else "interrupted"
         at = last_call(run)
-        if (claim.kind == "answered") != (really == "answered"):
+        if claim.kind not in KINDS:
+            known = ", ".join(sorted(KINDS))
+            yield Finding(f"run {run.id} says {claim.kind!r}, which is no kind of outcome; known are {known}", claim.seq)
+        elif (claim.kind == "answered") != (really == "answered"):
             yield Finding(
                 f"run {run.id} says {claim.kind!r}, but {_shown(really, at)}",
                 claim.seq,
@@ -283,7 +286,7 @@ def a_model_failure_is_no_finish(view: View) -> Judged:
         if run.how not in ("returned", "raised") or (last.reply is None and last.refused is None):
             continue
         told = [claimed(run, view)]
-        if {"E", "R"} <= view.channels and run.raised is None:
+        if {"E", "R"} <= view.channels and run.raised is None and run.events:
             # A client that sees only the events must be able to tell as well.
             told.append(claimed(replace(run, said=None), replace(view, channels=view.channels - {"R"})))
         quiet = [one for one in told if one is None or one.kind == "answered"]

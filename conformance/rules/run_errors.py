@@ -98,9 +98,9 @@ def _innocent(run: Run, view: View, made: Sequence[Made]) -> str | None:
     fed_back = [one for one in made if last is not None and one.by.id == last.id and _key(one) is not None]
     told = {
         "answered": f"the model answered in {at}",
-        "limit": f"the round limit of {run.max_iters} ends in {read.limit_terminal!r} by the declaration",
-        "empty": f"an empty reply ({at}) ends in {read.empty_response!r} by the declaration",
-        "truncated": f"a reply cut by length ({at}) is flagged by the declaration",
+        "limit": f"the round limit of {run.max_iters} ends as limit_terminal {read.limit_terminal!r}",
+        "empty": f"an empty reply ({at}) ends as empty_response {read.empty_response!r}",
+        "truncated": f"a reply cut by length ({at}) is flagged under length_stop 'flag'",
     }
     if really is None and fed_back:
         key = _key(fed_back[0])

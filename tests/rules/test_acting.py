@@ -365,7 +365,7 @@ def rejected(dialect):
 def test_a_tool_that_rejects_did_not_run_where_it_is_the_tool_that_checks():
     assert judged("ACT-5", rejected({"type_check": "tool"})) == [OK]
     assert judged("ACT-2", rejected({"type_check": "tool"})) == []
-    assert "and look ran with" in one("ACT-5", rejected({})).message
+    assert "and look was called with" in one("ACT-5", rejected({})).message
 
 
 def dependent(*, content="V-2609A", ended=True):

@@ -81,7 +81,7 @@ WRONG_ENDS = {
         ("empty", "42"),
         "answered",
         {"empty_response": "error"},
-        "expected at most 0: declared is empty_response 'error'",
+        "expected at most 0 under empty_response 'error'",
     ),
     "counted over the run": (
         ("empty", "call", "empty", "42"),

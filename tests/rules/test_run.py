@@ -442,13 +442,13 @@ def test_run_4_a_failure_that_escaped_and_trouble_that_did_not(story):
             "ends with RUN_ERROR, but the model answered in m2",
         ),
         (answered(raised="Boom"), "ends with RUN_ERROR (Boom was raised), but the model answered in m1"),
-        (limited(terminal="RUN_ERROR"), "the round limit of 1 ends in 'finished' by the declaration"),
-        (limited(raised="TooMany"), "(TooMany was raised), but the round limit of 1 ends in 'finished'"),
+        (limited(terminal="RUN_ERROR"), "the round limit of 1 ends as limit_terminal 'finished'"),
+        (limited(raised="TooMany"), "(TooMany was raised), but the round limit of 1 ends as limit_terminal 'finished'"),
         (
             limited(dialect={"on_limit": "stop"}, summary=None, terminal="RUN_ERROR"),
-            "ends in 'flagged' by the declaration",
+            "ends as limit_terminal 'flagged'",
         ),
-        (limited(summary=500, terminal="RUN_ERROR"), "the round limit of 1 ends in 'finished' by the declaration"),
+        (limited(summary=500, terminal="RUN_ERROR"), "the round limit of 1 ends as limit_terminal 'finished'"),
     ],
 )
 def test_run_4_normal_business_is_no_error(story, message):
@@ -487,7 +487,7 @@ def test_run_4_an_empty_reply_ends_as_declared():
         return ending(s, "RUN_ERROR", "empty")
 
     assert judged("RUN-4", empty()) == [OK]
-    assert "an empty reply (m1) ends in 'finish'" in only("RUN-4", empty({"empty_response": "finish"})).message
+    assert "an empty reply (m1) ends as empty_response 'finish'" in only("RUN-4", empty({"empty_response": "finish"})).message
 
 
 def test_run_4_a_cut_reply_ends_as_declared():
@@ -498,7 +498,7 @@ def test_run_4_a_cut_reply_ends_as_declared():
         return ending(s, "RUN_ERROR", "truncated")
 
     assert judged("RUN-4", cut()) == [OK]
-    assert "flagged by the declaration" in only("RUN-4", cut({"length_stop": "flag"})).message
+    assert "flagged under length_stop 'flag'" in only("RUN-4", cut({"length_stop": "flag"})).message
 
 
 def test_run_4_a_guard_may_end_the_run_unless_it_refuses():
@@ -868,3 +868,19 @@ def test_run_3_an_error_after_a_failed_tool_explains_itself():
     s.execute("look", {}, "c1", error=("Boom", "no"))
     s.raises("Boom", "no")
     assert findings("RUN-3", s) == []
+
+
+def test_run_3_a_kind_of_outcome_that_there_is_not_is_named():
+    s = Story()
+    s.ask()
+    s.reply(text="42")
+    s.outcome("success", text="42")
+    assert "run r1 says 'success', which is no kind of outcome; known are answered" in only("RUN-3", s).message
+
+
+def test_run_5_speaks_of_the_result_where_no_event_was_sent():
+    s = Story()
+    s.ask()
+    s.fail(401)
+    s.outcome("model_error", reason="401")
+    assert findings("RUN-5", s) == []
