@@ -53,7 +53,7 @@ def _whole(value: Any) -> bool:
 
 
 def _shapes(value: Any) -> bool:
-    return isinstance(value, list | tuple) and set(value) <= set(EMPTY_SHAPES)
+    return isinstance(value, list | tuple) and all(one in EMPTY_SHAPES for one in value)
 
 
 def _names(value: Any) -> bool:
@@ -244,6 +244,10 @@ def dialect(declared: Mapping[str, Any]) -> Dialect:
     values = {"limit_text": parts[0], "limit_terminal": parts[1]} | dict(declared)
     pair = (values["limit_text"], values["limit_terminal"])
     values["on_limit"] = next((name for name, both in ON_LIMIT.items() if both == pair), "other")
+    for name, one in (("empty_response", "retry_then_error"), ("prompt_too_long", "compact_then_error")):
+        # No second try and then an error is the error.
+        if values.get(name) == {one: 0}:
+            values[name] = "error"
     if "empty_is" in values:
         values["empty_is"] = tuple(shape for shape in EMPTY_SHAPES if shape in values["empty_is"])
     return Dialect(**values)

@@ -1,11 +1,11 @@
 """The judge: a recording and the rules in, one result per rule out. Pure; the same recording always gets the same results."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 
-from conformance.observing.observers import fit
+from conformance.observing.observers import fit, observed
 from conformance.reading.joined import view
 from conformance.reading.view import View
 from conformance.recording import Recording
@@ -47,7 +47,9 @@ class Judgement:
 
     view: View
     results: tuple[Result, ...]
-    fitted: tuple[tuple[str, object], ...] = field(default=())
+    fitted: tuple[tuple[str, object], ...] = ()
+    #: What the recording shows of the dialect, by key, whether it was declared so or not.
+    shows: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def verdict(self) -> Verdict:
@@ -67,13 +69,13 @@ _SAYING = frozenset("ERL")
 def judge(recording: Recording, rules: Iterable[Rule]) -> Judgement:
     """Judge one recording. Where the declaration does not fit what was seen, DIA-1 says so and the rest is read as it fits."""
     seen = view(recording)
-    fitted = tuple(fit(seen).items())
+    fitted, shows = tuple(fit(seen).items()), {key: one.value for key, one in observed(seen).items()}
     under = seen.declared
     for key, value in fitted:
         under = under.with_value(key, value)
     if fitted:
         seen = view(recording, under)
-    return Judgement(seen, tuple(_linked([_result(rule, seen) for rule in rules])), fitted)
+    return Judgement(seen, tuple(_linked([_result(rule, seen) for rule in rules])), fitted, shows)
 
 
 def judge_suite(judgements: Sequence[Judgement], rules: Iterable[Rule]) -> list[Judgement]:
@@ -86,7 +88,30 @@ def judge_suite(judgements: Sequence[Judgement], rules: Iterable[Rule]) -> list[
         for index, judged in rule.suite(views):
             if isinstance(judged, Finding):
                 found[index] = _with(found[index], rule, judged)
-    return found
+    return _settled(found)
+
+
+def _settled(judgements: list[Judgement]) -> list[Judgement]:
+    """Advice that one recording gives and another contradicts is no advice: the agent does two things where it may declare one."""
+    seen: dict[str, dict[str, str]] = {}
+    for one in judgements:
+        for key, value in one.shows.items():
+            seen.setdefault(key, {}).setdefault(f"{value}", one.view.scenario.id)
+
+    def settle(finding: Finding) -> Finding:
+        key = finding.fits[0] if finding.fits else ""
+        if len(seen.get(key, {})) < 2:
+            return finding
+        where = ", ".join(f"{value} in {scenario}" for value, scenario in seen[key].items())
+        message = f"{finding.message.rpartition('; declare ')[0] or finding.message}; it shows {where}, so that no declaration fits"
+        return replace(finding, message=message, fits=None)
+
+    def settled(result: Result) -> Result:
+        if result.rule != "DIA-1" or not result.findings:
+            return result
+        return replace(result, findings=tuple(settle(finding) for finding in result.findings))
+
+    return [replace(one, results=tuple(settled(result) for result in one.results)) for one in judgements]
 
 
 def _with(one: Judgement, rule: Rule, finding: Finding) -> Judgement:
@@ -123,7 +148,8 @@ def _result(rule: Rule, seen: View) -> Result:
         return Result(rule.id, rule.level, Verdict.NOT_OBSERVED, f"channel {lacking}")
     excused = rule.applies(seen)
     if excused is not None:
-        return Result(rule.id, rule.level, Verdict.NOT_APPLICABLE, excused)
+        verdict = Verdict.NOT_OBSERVED if excused.startswith("channel") else Verdict.NOT_APPLICABLE
+        return Result(rule.id, rule.level, verdict, excused)
     unable = rule.unable(seen)
     if unable is not None:
         return Result(rule.id, rule.level, Verdict.COULD_NOT_RUN, unable)
@@ -133,12 +159,13 @@ def _result(rule: Rule, seen: View) -> Result:
         exercised = rule.id in seen.scenario.exercises
         verdict = Verdict.NOT_OBSERVED if exercised else Verdict.NOT_APPLICABLE
         return Result(rule.id, rule.level, verdict, "nothing to judge")
-    reason = "translated events" if seen.dialect.events == "translated" and _about_events(rule) else None
+    reason = "translated events" if seen.dialect.events == "translated" and _rests_on_events(rule, seen) else None
     return Result(rule.id, rule.level, _worst(rule, findings), reason, findings, len(judged))
 
 
-def _about_events(rule: Rule) -> bool:
-    return rule.about_events or set(rule.channels) & _SAYING == {"E"}
+def _rests_on_events(rule: Rule, seen: View) -> bool:
+    """Whether events are all that spoke: the clause is about them, or the agent declares nothing else that it could speak by."""
+    return rule.about_events or set(rule.channels) & _SAYING & seen.channels == {"E"}
 
 
 def _worst(rule: Rule, findings: Sequence[Finding]) -> Verdict:

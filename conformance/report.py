@@ -14,6 +14,8 @@ from conformance.rule import Finding, Level, Rule
 
 #: The rules about the kit's own side of a run; they belong to no area of an agent.
 KIT_RULES = frozenset({"DIA-1", "SCRIPT-1", "SCRIPT-2", "EXPECT"})
+#: Reasons for which an area can do without a rule.
+EXCUSES = frozenset({"dialect", "capability"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,18 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class RuleTotal:
-    """A rule over the suite: `armed` of `of` units had something to judge; `certifies`: its pass counts for its area."""
+    """
+    A rule over the suite: `armed` of `of` units had something to judge.
+
+    `certifies`: its pass counts for its area. `excused`: dialect or capabilities free the agent of it everywhere, so that its
+    area can do without.
+    """
 
     verdict: Verdict
     armed: int
     of: int
     certifies: bool
+    excused: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +129,11 @@ def _rule_total(rule: Rule, entries: Sequence[Entry]) -> RuleTotal:
     units = [result for entry in entries for result in entry.results if result.rule == rule.id]
     armed = [unit for unit in units if unit.judged]
     native = [unit for unit in armed if unit.reason != "translated events"]
-    verdict = worst(unit.verdict for unit in armed) if armed else worst(unit.verdict for unit in units)
-    return RuleTotal(
-        verdict, len(armed), len(units), certifies=bool(native) and verdict in (Verdict.PASS, Verdict.WARN)
-    )
+    spoken = [unit for unit in units if unit.judged or unit.verdict == Verdict.COULD_NOT_RUN]
+    verdict = worst(unit.verdict for unit in spoken or units)
+    passes = verdict in (Verdict.PASS, Verdict.WARN)
+    excused = bool(units) and all(unit.reason in EXCUSES for unit in units)
+    return RuleTotal(verdict, len(armed), len(units), certifies=bool(native) and passes, excused=excused)
 
 
 def _areas(rules: Sequence[Rule], totals: Mapping[str, RuleTotal], entries: Sequence[Entry]) -> dict[str, AreaTotal]:
@@ -143,8 +152,9 @@ def _area(
 ) -> AreaTotal:
     ids = {rule.id for rule in rules}
     units = [r for entry in entries for r in entry.results if r.rule in ids and r.judged]
-    musts = [totals[r.id] for r in rules if r.level == Level.MUST and totals[r.id].verdict != Verdict.NOT_APPLICABLE]
-    passed = [one for one in musts if one.verdict in (Verdict.PASS, Verdict.WARN) and one.certifies]
+    # What was nowhere to be judged was not seen to hold: a few scenarios do not certify an area.
+    musts = [totals[r.id] for r in rules if r.level == Level.MUST and not totals[r.id].excused]
+    passed = [one for one in musts if one.certifies]
     return AreaTotal(
         verdict=worst(totals[rule.id].verdict for rule in rules),
         certified=sound and bool(passed) and len(passed) == len(musts),
@@ -174,9 +184,15 @@ def exit_code(rep: Report, missed: Sequence[str], *, strict: bool = False) -> in
     verdicts = {entry.verdict for entry in rep.entries}
     if verdicts & {Verdict.FAIL, Verdict.UNSTABLE} or (strict and Verdict.WARN in verdicts):
         return 1
-    if Verdict.COULD_NOT_RUN in verdicts or missed or not any(r.judged for e in rep.entries for r in e.results):
+    if Verdict.COULD_NOT_RUN in verdicts or missed or not observed(rep):
         return 3
     return 0
+
+
+def observed(rep: Report) -> bool:
+    """Whether anything of the agent itself was judged, beyond that it came to an end."""
+    aside = KIT_RULES | {"RUN-2"}
+    return any(result.judged and result.rule not in aside for entry in rep.entries for result in entry.results)
 
 
 def as_json(rep: Report) -> dict[str, Any]:

@@ -128,9 +128,9 @@ async def _run(stage: _Stage, handle: Any, session: Session, spec: RunSpec, give
 
 
 def _opening(plan: Scenario) -> tuple[Mapping[str, Any], ...]:
-    """What a session's first run carries before its user text."""
+    """What a session's first run carries before its user text; a key that says null is left out, as AG-UI wants it."""
     system = () if plan.system is None else ({"id": "system", "role": "system", "content": plan.system},)
-    return (*system, *plan.history)
+    return (*system, *({key: one for key, one in m.items() if one is not None} for m in plan.history))
 
 
 def _carried(stage: _Stage, session: str) -> tuple[Mapping[str, Any], ...]:

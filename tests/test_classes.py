@@ -260,3 +260,18 @@ def test_without_a_limit_the_declared_default_holds():
     assert kinds(s) == ["regular"] * 10 + ["summary"]
     s = looping(11, dialect={"default_max_iters": "unlimited"})
     assert kinds(s) == ["regular"] * 11
+
+
+@pytest.mark.parametrize("header", [None, 1])
+def test_a_side_call_between_a_failure_and_its_repetition_takes_no_part_in_it(header):
+    s = Story()
+    s.ask()
+    s.fail(429)
+    asked = s.body
+    s.ask(messages=[{"role": "user", "content": "a title, please"}], tools=None, side="auxiliary")
+    s.reply(text="Title", keep=False)
+    s.body = asked
+    s.ask(again=True, retry_header=header)
+    s.reply(text="42")
+    calls = view(s.recording()).runs[0].calls
+    assert [(c.kind, c.repeats) for c in calls] == [("regular", None), ("auxiliary", None), ("attempt", "m1")]

@@ -89,3 +89,8 @@ def test_counts_are_read_from_the_value_that_holds_them():
 def test_every_key_says_what_it_means():
     assert all(key.help for key in KEYS)
     assert len(BY_NAME) == len(KEYS)
+
+
+def test_no_second_try_and_then_an_error_is_the_error():
+    assert dialect({"empty_response": {"retry_then_error": 0}}).empty_response == "error"
+    assert dialect({"prompt_too_long": {"compact_then_error": 0}}).prompt_too_long == "error"

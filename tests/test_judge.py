@@ -137,3 +137,28 @@ def test_verdicts_add_up_to_the_worst():
     assert worst([Verdict.PASS, Verdict.WARN]) == Verdict.WARN
     assert worst([Verdict.COULD_NOT_RUN, Verdict.UNSTABLE]) == Verdict.UNSTABLE
     assert worst([]) == Verdict.NOT_APPLICABLE
+
+
+def on_empty(*, retried):
+    s = Story()
+    s.ask()
+    s.reply(keep=False)
+    if retried:
+        s.ask()
+        s.reply(keep=False)
+        s.outcome("empty")
+    else:
+        s.outcome("answered")
+    return s.recording()
+
+
+def test_advice_that_another_recording_contradicts_is_withdrawn():
+    dia = [rule for rule in RULES if rule.id == "DIA-1"]
+    (alone,) = judge_suite([judge(on_empty(retried=False), dia)], dia)
+    assert alone.of("DIA-1").findings[0].fits == ("empty_response", "finish")
+    both = judge_suite([judge(on_empty(retried=False), dia), judge(on_empty(retried=True), dia)], dia)
+    finding = both[0].of("DIA-1").findings[0]
+    assert finding.fits is None
+    assert finding.message.endswith(
+        "; it shows finish in told, {'retry_then_error': 1} in told, so that no declaration fits"
+    )

@@ -145,3 +145,29 @@ def test_the_json_report_has_the_keys_of_its_page():
             "findings": [{"message": "broken", "seq": 1, "related": []}],
         }
     ]
+
+
+def test_a_few_scenarios_do_not_certify_an_area():
+    rules = [rule(), Rule("RUN-3", MUST, "c", "w", "M", lambda _view: iter(()))]
+    assert not reported(played("ok", rules=rules, exercises=()), rules=rules).areas["RUN"].certified
+
+
+def test_a_rule_that_could_not_be_decided_once_is_not_passed():
+    once = rule(unable=lambda view: "still waiting" if view.runs[0].user == "breach" else None)
+    rep = reported(played("ok", rules=[once]), played("breach", scenario="two", rules=[once]), rules=[once])
+    assert rep.rules["RUN-1"].verdict == Verdict.COULD_NOT_RUN
+    assert not rep.areas["RUN"].certified
+
+
+def test_that_a_run_came_to_its_end_is_not_yet_an_observation():
+    ended = [rule("RUN-2")]
+    rep = reported(played("ok", rules=ended, exercises=()), rules=ended)
+    assert exit_code(rep, ()) == 3
+
+
+def test_a_pass_certifies_nothing_where_only_translated_events_spoke():
+    rules = [rule(channels="E,R,M")]
+    only_events = played("ok", rules=rules, channels="ME", dialect={"events": "translated"})
+    assert not reported(only_events, rules=rules).areas["RUN"].certified
+    with_result = played("ok", rules=rules, channels="MER", dialect={"events": "translated"})
+    assert reported(with_result, rules=rules).areas["RUN"].certified

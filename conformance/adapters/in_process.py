@@ -193,9 +193,7 @@ def _drive(runner: Runner, given: RunInput, recorder: Recorder, info: AgentInfo,
     take = _Taker(given.run, recorder)
     with _logs(given.run, recorder) if "L" in info.channels else contextlib.nullcontext():
         try:
-            made: Any = runner.run(given)
-            if isinstance(made, Outcome) or not any(hasattr(made, way) for way in _ITERATED):
-                raise TypeError(f"run gave {shown(made, 80)}, expected an iterator of events and, last, an Outcome")
+            made = _begun(runner, given)
             if hasattr(made, "__aiter__") or inspect.isawaitable(made):
                 drain(_take_all(made, take))
             else:
@@ -204,9 +202,17 @@ def _drive(runner: Runner, given: RunInput, recorder: Recorder, info: AgentInfo,
         except _Flood:
             return "cap"
         except BaseException as error:  # noqa: BLE001 - a SystemExit of the agent is the agent's end, not ours
-            _raised(error, given.run, recorder, info)
+            _raised(error, given.run, recorder, shows="E" in info.channels and not take.failed)
             return "raised"
     return "returned"
+
+
+def _begun(runner: Runner, given: RunInput) -> Any:
+    """What the agent gives to iterate, or to await and then iterate."""
+    made: Any = runner.run(given)
+    if isinstance(made, Outcome) or not any(hasattr(made, way) for way in _ITERATED):
+        raise TypeError(f"run gave {shown(made, 80)}, expected an iterator of events and, last, an Outcome")
+    return made
 
 
 async def _take_all(made: Any, take: "_Taker") -> None:
@@ -223,9 +229,10 @@ async def _take_all(made: Any, take: "_Taker") -> None:
             await items.aclose()
 
 
-def _raised(error: BaseException, run: str, recorder: Recorder, info: AgentInfo) -> None:
+def _raised(error: BaseException, run: str, recorder: Recorder, *, shows: bool) -> None:
+    """Record an exception; `shows`: as an event too, which an agent that sent its own RUN_ERROR first has done itself."""
     recorder("agent", "raised", {"run": run, "exception": _name(error), "message": _text(error)})
-    if "E" in info.channels:
+    if shows:
         event = {"type": "RUN_ERROR", "message": _text(error), "rawEvent": {"raised": _name(error)}}
         recorder("agent", "event", {"run": run, "event": event, "raised": True})
 
@@ -238,6 +245,8 @@ class _Taker:
         self._recorder = recorder
         self._taken = 0
         self._said = False
+        #: Whether the agent itself told of a failure.
+        self.failed = False
 
     def __call__(self, item: Any) -> None:
         self._taken += 1
@@ -252,6 +261,7 @@ class _Taker:
         if event is None:
             self._recorder("agent", "garbage", {"run": self._run, "line": shown(item)})
         else:
+            self.failed = self.failed or event.get("type") == "RUN_ERROR"
             self._recorder("agent", "event", {"run": self._run, "event": event, "raised": False})
 
 

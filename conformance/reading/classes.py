@@ -55,7 +55,8 @@ def classify(calls: Sequence[Call], limit: int | None, dialect: Dialect, now: Wo
 
 
 def _class(call: Call, before: Sequence[Call], state: _State, terms: _Terms) -> tuple[Call, _State]:
-    repeated = _repeated(call, before)
+    side = call.side or side_class(call.request, terms.dialect.side_calls, terms.now)
+    repeated = _repeated(call, before, SIDE_CALLS.get(side or ""))
     if repeated is not None:
         one = replace(
             call, kind="attempt", role=repeated.role, repeats=repeated.repeats or repeated.id, round=repeated.round
@@ -63,7 +64,6 @@ def _class(call: Call, before: Sequence[Call], state: _State, terms: _Terms) -> 
         # The chain's latest reply is the one that counts for what comes next.
         follows = state.last is not None and one.repeats == (state.last.repeats or state.last.id)
         return one, replace(state, last=one) if follows else state
-    side = call.side or side_class(call.request, terms.dialect.side_calls, terms.now)
     if side is not None:
         return replace(call, kind=side, role=side), state
     if _is_retry(state, terms):
@@ -79,16 +79,17 @@ def _class(call: Call, before: Sequence[Call], state: _State, terms: _Terms) -> 
     return one, replace(state, rounds=state.rounds + 1, last=one)
 
 
-def _repeated(call: Call, before: Sequence[Call]) -> Call | None:
-    if not before:
+def _repeated(call: Call, before: Sequence[Call], side: SideCall | None) -> Call | None:
+    """The call that this one sends again: the one before it in its lane, since side calls come beside the loop."""
+    lane = [one for one in before if one.role == side] if side else [one for one in before if one.role not in SIDE_CALLS]
+    if not lane:
         return None
-    last = before[-1]
+    last = lane[-1]
     if call.retry_header:
         return last
     over = last.done_seq is not None or last.refused_seq is not None
-    return (
-        last if over and over_before(last, call) and transient(last) and asked(last.body) == asked(call.body) else None
-    )
+    same = over and over_before(last, call) and transient(last) and asked(last.body) == asked(call.body)
+    return last if same else None
 
 
 def over_before(last: Call, call: Call) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from conformance.expectations import predictions
+from conformance.expectations import block, predictions
 from conformance.observing.observers import observed
 from conformance.reading.joined import view as read
 from conformance.reading.outcome import actual
@@ -86,6 +86,12 @@ def the_predictions_hold(view: View) -> Judged:
             yield Finding(f"{whose}: {one.key} is {one.came!r}, but the scenario predicts {one.predicted!r}", one.seq)
 
 
+def _predicted(view: View) -> str | None:
+    """A scenario that predicts nothing of this dialect promises nothing."""
+    predicts = any(run.spec is not None and block(run.spec.expect, view) for run in view.runs)
+    return None if predicts or block(view.scenario.expect, view) else "dialect"
+
+
 RULES: tuple[Rule, ...] = (
     Rule(
         id="DIA-1",
@@ -127,6 +133,7 @@ RULES: tuple[Rule, ...] = (
         rationale="A scenario knows more than the rules: exact counts and the exact text. A prediction that breaks is a regression.",
         channels="",
         check=the_predictions_hold,
+        applies=_predicted,
         evidence=("https://github.com/langgenius/dify-official-plugins/issues/587",),
     ),
 )

@@ -299,3 +299,13 @@ def test_a_tool_call_whose_arguments_are_no_json_is_refused_and_recorded():
     assert start.data["arguments"] == "{'at': <class 'object'>}"
     assert error.data["error"] == {"type": "ArgumentError", "message": "arguments: type is no JSON", "rejected": True}
     assert outcome.data == {"run": "r1", "kind": "7", "reason": "['x']", "text": "\udc80"}
+
+
+def test_an_agent_that_told_of_its_failure_itself_is_not_told_on_again():
+    def tells_and_raises(bench, given):
+        yield {"type": "RUN_ERROR", "message": "no idea"}
+        raise ValueError("no idea")
+
+    recording = played(tells_and_raises)
+    assert [r.data["event"]["type"] for r in recording.records if r.kind == "agent/event"] == ["RUN_ERROR"]
+    assert recording.records[-2].kind == "agent/raised"
