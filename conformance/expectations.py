@@ -99,8 +99,11 @@ def _terminal(runs: Sequence[Run], _view: View, _predicted: Any) -> str | None:
     return last.type if last is not None else None
 
 
-def _outcome(runs: Sequence[Run], view: View, _predicted: Any) -> str | None:
+def _outcome(runs: Sequence[Run], view: View, predicted: Any) -> Any:
     claim = claimed(runs[-1], view)
+    # RUN_ERROR has no field for the kind: one that gives none in its code says no more than that this is no answer.
+    if claim is not None and (claim.kind, claim.by) == ("error", "E") and predicted != "answered":
+        return predicted
     return claim.kind if claim is not None else None
 
 

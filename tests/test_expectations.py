@@ -194,3 +194,14 @@ def test_usage_per_run_is_counted_on_terminal_events():
     s.event("RUN_FINISHED", usage=[{"inputTokens": 1, "outputTokens": 1}])
     [one] = predictions(view(s.recording()))
     assert one.holds
+
+
+@pytest.mark.parametrize(
+    ("code", "predicted", "holds"),
+    [(None, "model_error", True), ("500", "limit", True), ("limit", "model_error", False), (None, "answered", False)],
+)
+def test_an_error_that_names_no_kind_is_any_kind_but_an_answer(code, predicted, holds):
+    s = Story(channels="MTE", scenario={"expect": [{"outcome": predicted}]})
+    s.event("RUN_ERROR", **({} if code is None else {"code": code}))
+    [one] = predictions(view(s.recording()))
+    assert one.holds is holds

@@ -217,6 +217,30 @@ WRONG = [
         "never used",
     ),
     (
+        "a core run that may outlast an agent's default",
+        script(LOOK, END, tags=["core"]),
+        "runs[0]",
+        "limits: {max_iters: 10}",
+    ),
+    (
+        "a core run whose empty reply may spend a round",
+        script({"empty": "blank"}, SAY, tags=["core"]),
+        "runs[0]",
+        "limits: {max_iters: 10}",
+    ),
+    (
+        "the one core run that sets no limit",
+        {
+            "tags": ["core"],
+            "runs": [
+                {"user": "first", "model": [LOOK, END], "limits": {"max_iters": 10}},
+                {"user": "second", "model": [LOOK, END]},
+            ],
+        },
+        "runs[1]",
+        "limits: {max_iters: 10}",
+    ),
+    (
         "a core limit without predictions",
         script(LOOK, END, tags=["core"], limits={"max_iters": 1}),
         "runs[0]",
@@ -294,6 +318,14 @@ RIGHT = [
         script(SAY, expect=[{"when": {"empty_response": {"retry_then_error": 1}, "sessions": True}}]),
     ),
     ("a dialect value that is a list", script(SAY, expect=[{"when": {"empty_is": ["null", "blank"]}}])),
+    ("a run outside the core that sets no limit", script(LOOK, END)),
+    ("a core run of one round", script(SAY, tags=["core"])),
+    ("a core request that is sent again within its round", script({"error": {"status": 500}}, SAY, tags=["core"])),
+    ("a core request that is made shorter within its round", script({"overflow": "openai"}, SAY, tags=["core"])),
+    (
+        "a core run that tests the default",
+        script(LOOK, END, tags=["core"], expect=[{"when": {"default_max_iters": 10}, "model_calls": 2}]),
+    ),
     ("a core limit that is not reached", script(LOOK, END, tags=["core"], limits={"max_iters": 2})),
     (
         "a core limit predicted for all",

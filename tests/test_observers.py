@@ -460,6 +460,27 @@ def test_whose_text_the_final_one_is(text, value):
     assert seen("final_text", s) == value
 
 
+def test_a_text_whose_cut_pieces_are_joined_shows_neither():
+    s = Story(dialect={"length_stop": "continue"})
+    s.ask()
+    s.reply(text="It ", stop="length")
+    s.ask()
+    s.reply(text="is 42.")
+    s.outcome("answered", text="It is 42.")
+    assert seen("final_text", s) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("Let me see.42", "all_text"), ("42", "last_reply"), ("Let me see.", None)]
+)
+def test_an_answer_call_is_a_part_of_all_text(text, value):
+    s = Story(dialect={"answer_by": "tool:done.text"})
+    s.ask()
+    s.reply(text="Let me see.", calls=[("done", {"text": "42"}, "c1")])
+    s.outcome("answered", text=text)
+    assert seen("final_text", s) == value
+
+
 def test_a_text_that_came_at_the_second_attempt_is_the_last_reply():
     s = Story()
     s.ask()
@@ -495,3 +516,83 @@ def test_an_agent_that_shows_two_values_in_one_recording_keeps_to_none():
 def test_only_what_does_not_fit_is_fitted():
     s = finish(round_one(tools={"look": LOOK}), marker=None)
     assert fit(view(s.recording())) == {"limit_text": "none"}
+
+
+# What the model's failures and ids lead to.
+
+
+def failing(status, *then, code=None, limits=None, **dialect):
+    s = Story(dialect=dialect, scenario={"limits": limits or {}})
+    s.ask()
+    s.fail(status, code=code)
+    for _ in then:
+        s.ask(again=True)
+        s.fail(status, code=code)
+    s.outcome("model_error")
+    return s
+
+
+@pytest.mark.parametrize(
+    ("story", "value"),
+    [
+        (failing(500), "none"),
+        (failing(429), "none"),
+        (failing(500, 1), "transient"),
+        (failing(429, code="insufficient_quota"), None),
+        (failing(500, limits={"retries": 0}), None),
+        (failing(403), None),
+        (failing(403, 1), "all"),
+    ],
+)
+def test_which_failures_are_sent_again(story, value):
+    assert seen("http_retry", story) == value
+
+
+@pytest.mark.parametrize(("again", "value"), [("answered", "round"), ("given up", "run")])
+def test_when_the_count_of_empty_replies_starts_anew(again, value):
+    s = Story()
+    for call in (None, "c1", None):
+        s.ask()
+        if call is None:
+            s.reply(parts=[], keep=False)
+        else:
+            s.reply(calls=[("look", {}, call)])
+            s.execute("look", {}, call, 42)
+    if again == "answered":
+        s.ask()
+        s.reply(text="42")
+    s.outcome("answered" if again == "answered" else "empty")
+    assert seen("recovery_scope", s) == value
+
+
+def test_what_becomes_of_ids_that_cannot_be_told_apart():
+    s = Story()
+    s.ask()
+    s.reply(calls=[("look", {}, "")])
+    s.event("RUN_ERROR")
+    s.outcome("error")
+    assert seen("bad_ids", s) == "refuse"
+    repaired = Story()
+    repaired.ask()
+    repaired.reply(calls=[("look", {}, "")], keep=False)
+    repaired.execute("look", {}, "own-1", 42, keep=False)
+    call = {"id": "own-1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    told = [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "own-1", "content": "42"}]
+    repaired.ask(messages=[*repaired.history, *told])
+    repaired.reply(text="42")
+    assert seen("bad_ids", repaired) == "repair"
+
+
+def test_a_closing_request_shows_nothing_of_how_results_travel():
+    s = round_one()
+    s.ask(tools=None, messages=[{"role": "user", "content": "look gave 42. Answer now."}])
+    s.reply(text="42")
+    assert seen("tool_history", s) is None
+
+
+def test_where_no_result_exists_a_text_of_its_own_stands_in_for_it():
+    s = Story(max_iters=1, dialect={"limit_text": "last_result"}, tools={"look": {**LOOK, "returns": {}}})
+    s.ask()
+    s.reply(calls=[("look", {}, "c1")])
+    s.execute("look", {}, "c1", {})
+    assert seen("limit_text", finish(s, "Out of rounds.")) is None

@@ -180,3 +180,53 @@ def test_the_final_text_is_the_results_or_else_the_last_message_that_was_shown()
     assert final_text(run, seen) == "two"
     run, seen = ended(lambda s: s.text("one"), channels="MTR")
     assert final_text(run, seen) is None
+
+
+def message(role, content):
+    return {"id": content, "role": role, "content": content}
+
+
+@pytest.mark.parametrize(
+    ("final", "text"), [("last_reply", "42"), ("all_text", "Let me look.42")], ids=["the last reply", "all text"]
+)
+def test_the_final_text_may_stand_in_a_snapshot_behind_this_runs_question(final, text):
+    spoken = [("assistant", "Old."), ("user", "What is it?"), ("assistant", "Let me look."), ("assistant", "42")]
+    run, seen = ended(
+        lambda s: s.event("MESSAGES_SNAPSHOT", messages=[message(*one) for one in spoken]),
+        dialect={"final_text": final},
+    )
+    assert final_text(run, seen) == text
+
+
+def test_an_earlier_runs_answer_in_a_snapshot_is_no_text_of_this_run():
+    old = [message("assistant", "Old."), message("user", "What is it?")]
+    run, seen = ended(lambda s: s.event("MESSAGES_SNAPSHOT", messages=old))
+    assert final_text(run, seen) is None
+
+
+@pytest.mark.parametrize(
+    "result", ["42", {"status": "answered", "output": "42"}, {"outcome": "answered", "reply": "42"}]
+)
+def test_the_final_text_may_stand_in_the_finish(result):
+    run, seen = ended(lambda s: s.event("RUN_FINISHED", result=result))
+    assert final_text(run, seen) == "42"
+
+
+def test_the_final_text_may_be_what_a_later_call_of_the_answer_tool_says():
+    def tell(s):
+        s.text("Let me look.")
+        s.call_events("done", {"text": "42"}, "c1")
+
+    run, seen = ended(tell, dialect={"answer_by": "tool:done.text"})
+    assert final_text(run, seen) == "42"
+    run, seen = ended(tell)
+    assert final_text(run, seen) == "Let me look."
+
+
+@pytest.mark.parametrize(
+    ("response", "kind"), [("finish", "empty"), ("error", "empty"), ({"retry_then_error": 1}, None), ("continue", None)]
+)
+def test_an_empty_reply_spends_the_last_round_only_where_it_would_be_asked_again(response, kind):
+    dialect = {"retry_budget": "counts", "empty_response": response}
+    run, seen = ended(said(text=""), max_iters=1, dialect=dialect)
+    assert actual(run, seen) == kind

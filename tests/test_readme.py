@@ -1,13 +1,17 @@
 """The README's examples are whole: they are cut out, run and do what the text around them says."""
 
 import asyncio
+import json
 import re
+import shlex
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from conformance.certify import certify
+from conformance.cli import main
 from conformance.loading.loader import bundled, load
 from conformance.rules import BY_ID, RULES
 
@@ -47,8 +51,40 @@ def test_the_readmes_agent_takes_an_empty_reply_for_an_answer_and_the_kit_says_s
     assert {result.rule for result in entry.results if result.verdict == "fail"} & {"RUN-3", "REC-1", "DIA-1"}
 
 
-def test_the_readme_names_only_commands_that_exist():
-    from conformance.cli import main  # noqa: PLC0415
+def conformance(*words):
+    return CliRunner().invoke(main, words)
 
+
+def test_the_readmes_agent_has_many_findings_of_few_causes(folder):
+    result = conformance("run", "--agent", "python:my_agent:AGENT")
+    assert result.exit_code == 1
+    played, failing = map(int, re.search(r"^(\d+) scenarios: (\d+) fail", result.stdout, re.MULTILINE).groups())
+    assert 1 / 3 <= failing / played <= 2 / 3
+    table = result.stdout[result.stdout.index("findings by rule") :]
+    assert len(re.findall(r"^[A-Z]+(?:-\S+)? +fail ", table, re.MULTILINE)) < failing / 2
+    assert "a declaration that fits what was seen:" in result.stdout
+
+
+def test_the_declaration_that_the_report_offers_leaves_no_finding_of_dia_1(folder):
+    agent = ("run", "--agent", "python:my_agent:AGENT", "--format", "json")
+    offered = re.search(r"^  --dialect (.+)$", conformance("run", *agent[1:3]).stdout, re.MULTILINE)[1]
+    again = json.loads(conformance(*agent, "--dialect", *shlex.split(offered)).stdout)
+    assert again["rules"]["DIA-1"]["verdict"] == "pass"
+
+
+def test_the_commands_for_ci_play_the_core_and_ones_own(folder):
+    block = re.search(r"<!-- ci -->\n(.*?)<!-- /ci -->", README, re.DOTALL)[1]
+    core, own = (shlex.split(line)[1:] for line in block.splitlines())
+    assert [conformance(*words).exit_code for words in (core, own)] == [1, 0]
+    assert (folder / "recordings/core/report.json").is_file()
+    assert conformance(*own).exit_code == 2
+
+
+def test_every_page_that_the_readme_links_to_is_there():
+    root = Path(__file__).parents[1]
+    assert [path for path in re.findall(r"\]\((docs/[^)]+)\)", README) if not (root / path).is_file()] == []
+
+
+def test_the_readme_names_only_commands_that_exist():
     named = set(re.findall(r"^    conformance (\w+)", README, re.MULTILINE))
     assert named <= set(main.list_commands(None))

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from conformance.cli.order import place
 from conformance.errors import LoadError, Problem, guess
-from conformance.loading.loader import find, library, load_all
+from conformance.loading.loader import bundled, find, library, load_all
 from conformance.rules import BY_ID
 from conformance.scenario import Scenario
 
@@ -22,7 +23,7 @@ class Chosen:
 
 def chosen(selectors: Sequence[str], *, tags: Collection[str] = (), rules: Collection[str] = ()) -> tuple[Chosen, ...]:
     """
-    The scenarios that these select, by id, file or folder, all of the kit's where none is given.
+    The scenarios that these select, by id, file or folder, all of the kit's where none is given, in the order of `place`.
 
     Of them those with any of the tags and, of those, the ones that exercise any of the rules.
 
@@ -39,7 +40,12 @@ def chosen(selectors: Sequence[str], *, tags: Collection[str] = (), rules: Colle
     kept = tuple(one for one in every if _meets(tags, one.scenario.tags) and _meets(rules, one.scenario.exercises))
     if not kept:
         raise LoadError([Problem((), _nothing(every, tags, rules))])
-    return kept
+    return tuple(sorted(kept, key=lambda one: place(one.scenario.id)))
+
+
+def core() -> frozenset[str]:
+    """The ids of the scenarios that make up the core."""
+    return frozenset(plan.id for plan in load_all(bundled()) if CORE in plan.tags)
 
 
 def _rule(word: str) -> str:

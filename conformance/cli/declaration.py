@@ -6,7 +6,7 @@ from typing import Any
 from conformance.dialect import ON_LIMIT, DialectError
 from conformance.errors import LoadError, Problem, nearest
 from conformance.loading.loader import read_data
-from conformance.overrides import checked, typed
+from conformance.overrides import EXAMPLES, checked, form, typed
 
 
 def declaration(name: str) -> dict[str, Any]:
@@ -28,7 +28,8 @@ def _in_file(name: str) -> dict[str, Any]:
     if not path.is_file():
         near = nearest(name, ON_LIMIT)
         hint = "." if near is None else f"; did you mean {near!r}?"
-        ways = f"{', '.join(ON_LIMIT)}, key=value,key=value, or a YAML or JSON file of dialect keys"
+        pairs = form({"empty_response": EXAMPLES["empty_response"], "on_limit": "stop"})
+        ways = f"{', '.join(ON_LIMIT)}, pairs such as '{pairs}', or a YAML or JSON file of dialect keys"
         raise LoadError([Problem((), f"--dialect {name!r}: there is no such file{hint} Expected {ways}")])
     data = read_data(path)
     if not isinstance(data, dict):

@@ -12,7 +12,8 @@ import click
     "--dialect",
     "declared",
     metavar="NAME",
-    help="Judge under these keys instead of the agent's own: summarize, stop, error, raise, key=value,key=value, or a file.",
+    help="Judge under these keys instead of the agent's own: summarize, stop, error, raise, pairs such as "
+    "'empty_response={retry_then_error: 2},on_limit=stop', or a file; see docs/dialect.md.",
 )
 @click.option(
     "--tag", "tags", multiple=True, metavar="TAG", help="Only scenarios with this tag; repeatable, any will do."
@@ -20,7 +21,11 @@ import click
 @click.option(
     "--rule", "rules", multiple=True, metavar="ID", help="Only scenarios that exercise this rule; repeatable."
 )
-@click.option("--out", metavar="DIR", help="Save recordings, their stable text and report.json here.")
+@click.option(
+    "--out",
+    metavar="DIR",
+    help="Save recordings, their stable text and report.json here; it must hold no recordings yet.",
+)
 @click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
 @click.option("--repeat", type=click.IntRange(min=1), default=1, metavar="N", help="Play each so often in each cell.")
 @click.option("--strict", is_flag=True, help="A warning is exit code 1, too.")

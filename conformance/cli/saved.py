@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from conformance.certify import Judged
+from conformance.cli.order import cell_place, place
 from conformance.errors import ConformanceError, RecordingError
 from conformance.recording import Recording, from_bytes, to_bytes
 from conformance.snapshot import stable_text
@@ -11,12 +13,20 @@ from conformance.snapshot import stable_text
 
 def read(names: Iterable[str]) -> dict[str, Recording]:
     """
-    The recordings in these files, and in the *.jsonl files of these folders, by path.
+    The recordings in these files, and in the *.jsonl files of these folders, by path, in the order in which they are played.
 
     Raises:
         RecordingError: a file cannot be read, or a folder holds none.
     """
-    return {str(path): _read(path) for name in names for path in _found(Path(name))}
+    found = {path: _read(path) for name in names for path in _found(Path(name))}
+    return {str(path): found[path] for path in sorted(found, key=lambda path: _order(path, found[path]))}
+
+
+def _order(path: Path, recording: Recording) -> tuple[Any, ...]:
+    """The repeat stands in the file's name alone, and 10 comes after 9."""
+    repeat = path.stem.rpartition(".")[2]
+    number = int(repeat) if repeat.isdecimal() else 0
+    return place(str(recording.header.scenario.get("id"))), cell_place(recording.header.cell), number, str(path)
 
 
 def _found(path: Path) -> list[Path]:
@@ -40,13 +50,19 @@ def folder(name: str) -> Path:
     The folder of this name, made if need be.
 
     Raises:
-        ConformanceError: it cannot be made.
+        ConformanceError: it cannot be made, or holds recordings already, which would be judged together with the new ones.
     """
     path = Path(name)
     try:
         path.mkdir(parents=True, exist_ok=True)
+        old = sorted(one.name for one in path.glob("*.jsonl"))
     except OSError as error:
         raise ConformanceError(f"--out {name!r}: the folder cannot be made: {error}") from error
+    if old:
+        raise ConformanceError(
+            f"--out {name!r}: this folder already holds recordings ({len(old)} *.jsonl, such as {old[0]}), and `conformance judge` "
+            "would mix them with the new ones; name a new folder, or remove this one first"
+        )
     return path
 
 

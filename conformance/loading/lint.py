@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator
 
 from conformance.errors import Path, Problem, guess
-from conformance.loading.lint_expect import limit_predictions, predictions
+from conformance.loading.lint_expect import default_limits, limit_predictions, predictions
 from conformance.loading.lint_templates import templates
 from conformance.scenario import RunSpec, Scenario
 from fake_models.matching import When
@@ -130,5 +130,6 @@ CHECKS: tuple[Callable[[Scenario], Iterator[Problem]], ...] = (
     runs,
     waits,
     predictions,
+    default_limits,
     limit_predictions,
 )

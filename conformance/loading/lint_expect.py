@@ -50,6 +50,22 @@ def _declarable(key: str, value: Any) -> bool:
     )
 
 
+def default_limits(scenario: Scenario) -> Iterator[Problem]:
+    """An agent's own default may be one round: a core run that can take more sets its limit, or predicts for a default."""
+    if "core" not in scenario.tags:
+        return
+    for n, run in enumerate(scenario.runs):
+        # Refused requests are sent again within their round; every other reply may be a whole one.
+        spends = any(turn.error is None and turn.overflow is None for turn in run.script.turns[:-1])
+        told = any("default_max_iters" in block.when for block in (*scenario.expect, *run.expect))
+        if spends and run.limits.max_iters is None and not told:
+            message = (
+                "this run can take more than one round, which an agent's default may not allow; add `limits: {max_iters: 10}`, "
+                "or expect blocks with `default_max_iters` in their `when` if the default is what it tests"
+            )
+            yield Problem(("runs", n), message)
+
+
 def limit_predictions(scenario: Scenario) -> Iterator[Problem]:
     """Agents differ most at the limit: a core scenario that reaches it says what it predicts for each way to end there."""
     if "core" not in scenario.tags:

@@ -49,12 +49,15 @@ def _fixed_text(run: Run, view: View, declared: str, text: str | None) -> Iterat
     if text is None:
         if declared in ("canned", "last_result") and way_out(run) in ("error", "raise"):
             yield Sighting(declared, run.end_seq, f"{made}, and its error can be read")
-        elif {"E", "R"} & view.channels:
+        elif {"E", "R"} & view.channels and (declared != "last_result" or _has_result(run)):
             yield Sighting("none", run.end_seq, f"{made} and shows none")
         return
     if any(text in (call.reply.text or "") for call in run.calls if call.reply is not None):
         return  # words the model said beside a call; whose text that is stays open
     kept = _carries_last_result(run, text)
+    if declared == "last_result" and not _has_result(run):
+        # There is none to show: a text of its own stands in for it.
+        return
     if declared == "canned":
         value = "last_result" if kept and _is_last_result(run, text) else "canned"
     else:
@@ -67,6 +70,13 @@ def _message(run: Run) -> str | None:
         return run.raised.message.strip()
     message = run.terminal.data.get("message") if run.terminal is not None else None
     return message.strip() if isinstance(message, str) else None
+
+
+def _has_result(run: Run) -> bool:
+    """Whether any tool gave a result that a text could show."""
+    return any(
+        x.end_seq is not None and x.error is None and any(True for _ in scalars(x.value)) for x in run.executions
+    )
 
 
 def _carries_last_result(run: Run, text: str) -> bool:

@@ -1,15 +1,19 @@
 """What a recording shows of the keys about the model's own failures. See `observers` for the table."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from itertools import takewhile
+from typing import Any
 
 from conformance.observing.sighting import Sighting, failed_as, name_out, over, way_out
-from conformance.reading.classes import is_empty
+from conformance.reading.classes import asked, is_empty
 from conformance.reading.outcome import claimed
 from conformance.reading.view import Call, Run, View
 
 #: Turns of the user in a prompt that can be shrunk for sure: fewer than two older ones count as too short.
 _SHRINKABLE_TURNS = 4
+#: Statuses that say the request itself is wrong, so that it fails every time.
+_FINAL = frozenset({400, 403, 404, 413, 422})
 
 
 def empty_response(view: View) -> Iterator[Sighting]:
@@ -95,6 +99,71 @@ def model_error(view: View) -> Iterator[Sighting]:
                 run.end_seq,
                 f"the model failed in {last.id} (status {last.reply.status}) and run {run.id} {name_out(run)}",
             )
+
+
+def http_retry(view: View) -> Iterator[Sighting]:
+    """Whether a request that failed was sent again. What the caller forbids to repeat, or asks to wait for, shows nothing."""
+    for run in view.runs:
+        if run.spec is not None and run.spec.limits.retries == 0:
+            continue
+        for call in run.calls:
+            status = call.reply.status if call.reply is not None else None
+            if status is None or call.role not in ("regular", "retry") or call.overflow:
+                continue
+            later = [one for one in run.calls if one.seq > call.end_seq]
+            saw = f"{call.id} failed with status {status} and "
+            if status in _FINAL and later and asked(later[0].body) == asked(call.body):
+                yield Sighting("all", later[0].seq, f"{saw}{later[0].id} sent it again")
+            elif status == 429 and _spent_for_good(call):
+                continue
+            elif status == 429 or status >= 500:
+                if later and later[0].kind == "attempt":
+                    yield Sighting("transient", later[0].seq, f"{saw}{later[0].id} sent it again")
+                elif not later and call.kind != "attempt" and over(run) and not _has_to_wait(call):
+                    yield Sighting("none", run.end_seq, f"{saw}was not sent again")
+
+
+def _error(call: Call) -> Mapping[str, Any]:
+    fault = call.reply.fault if call.reply is not None else None
+    error = (fault or {}).get("error")
+    return error if isinstance(error, Mapping) else {}
+
+
+def _spent_for_good(call: Call) -> bool:
+    return "insufficient_quota" in json.dumps(_error(call), default=str)
+
+
+def _has_to_wait(call: Call) -> bool:
+    return any(bool(value) for key, value in _error(call).items() if key.startswith("retry_after"))
+
+
+def recovery_scope(view: View) -> Iterator[Sighting]:
+    """Whether an empty reply in a later round was asked for again although the run had spent what it may."""
+    allowed = view.declared.empty_retries
+    if allowed == 0 or view.declared.empty_response == "continue":
+        return
+    for run in view.runs:
+        loop = [call for call in run.main if call.kind != "summary"]
+        spent = mine = 0
+        for place, call in enumerate(loop):
+            if call.kind == "regular":
+                mine = 0
+            if not is_empty(run.outcome_of(call), view.dialect):
+                continue
+            follows = loop[place + 1] if place + 1 < len(loop) else None
+            saw = f"{call.id} was answered by an empty reply after run {run.id} had asked {spent} times again, and "
+            if spent == allowed and mine == 0:
+                if follows is not None and follows.kind == "retry":
+                    yield Sighting("round", follows.seq, f"{saw}{follows.id} asks again")
+                elif follows is None and not run.summary and over(run) and _gave_up(run, view):
+                    yield Sighting("run", run.end_seq, f"{saw}the run {name_out(run)}")
+            spent, mine = spent + 1, mine + 1
+
+
+def _gave_up(run: Run, view: View) -> bool:
+    claim = claimed(run, view)
+    spent = run.max_iters is not None and run.rounds >= run.max_iters
+    return not spent and claim is not None and claim.kind in ("empty", "error")
 
 
 def length_stop(view: View) -> Iterator[Sighting]:

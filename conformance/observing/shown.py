@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from conformance.observing.sighting import Sighting
 from conformance.reading.classes import is_empty
-from conformance.reading.outcome import actual, answer, last_reply
+from conformance.reading.outcome import actual, answer, continued, last_reply, words
 from conformance.reading.usage_reports import call_reports, reported, totals
 from conformance.reading.view import Call, View
 
@@ -58,9 +58,12 @@ def final_text(view: View) -> Iterator[Sighting]:
         whole = answer(last, view.dialect) if last is not None else None
         if last is None or whole is None or run.said is None or run.said.text is None or run.summary:
             continue
-        replies = [run.outcome_of(call).reply for call in run.main]
-        told = [reply.text for reply in replies if reply is not None and reply.complete and (reply.text or "").strip()]
-        given, everything, final = (_packed(text) for text in (run.said.text, "".join(t or "" for t in told), whole))
+        told = "".join(text for call in run.main for text in words(run.outcome_of(call), view.dialect))
+        given, everything, final = (_packed(text) for text in (run.said.text, told, whole))
+        joined = continued(run, last, whole)
+        # An answer put together from its cut pieces is one reply to whoever continues.
+        if joined is not None and given == _packed(joined):
+            continue
         if everything != final and given in (everything, final):
             value = "all_text" if given == everything else "last_reply"
             yield Sighting(

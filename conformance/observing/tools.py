@@ -1,12 +1,13 @@
 """What a recording shows of the keys about tools, their arguments and their failures. See `observers` for the table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from conformance.observing.sighting import Sighting, failed_as, name_out, over
 from conformance.reading.containment import carries, scalars
+from conformance.reading.pairing import Paired
 from conformance.reading.round_limit import arguments_of, executed
-from conformance.reading.tool_calls import extra_arguments
+from conformance.reading.tool_calls import Made, extra_arguments, tool_calls
 from conformance.reading.view import Call, Execution, Run, View
 from fake_models.messages import ToolCall
 from fake_models.tools import Tool, argument_error
@@ -88,10 +89,38 @@ def extra_args(view: View) -> Iterator[Sighting]:
             yield Sighting("refuse", call.end_seq, f"{saw}the tool was not run")
 
 
+def bad_ids(view: View) -> Iterator[Sighting]:
+    """What a reply led to whose calls are all valid but for an id that is missing, empty or used before."""
+    calls = tool_calls(view)
+    for run, call in _calling(view):
+        mine = [made for made in calls.made if made.by.id == call.id]
+        broken = [made for made in mine if not made.sound]
+        if not broken or not call.said or any(made.flaw is not None for made in mine):
+            continue
+        ran = [made for made in mine if made.ran]
+        following = next((one for one in run.main if one.seq > call.end_seq), None)
+        saw = f"{call.id} was answered by the call id {broken[0].call.id!r}, which no one can tell apart, and "
+        if following is not None:
+            if len(ran) == len(mine) and _told_apart(mine, calls.carried(following, run.session), following):
+                yield Sighting("repair", following.seq, f"{saw}{following.id} carries it under one of its own")
+            continue
+        spent = run.max_iters is not None and run.rounds >= run.max_iters
+        if not ran and not spent and over(run) and failed_as(run, view, "model_error", "tool_error") is not None:
+            yield Sighting("refuse", run.end_seq, f"{saw}run {run.id} {name_out(run)}")
+
+
+def _told_apart(mine: Sequence[Made], carried: Mapping[tuple[str, int], Paired], request: Call) -> bool:
+    """Whether a request has all these calls, and every call in it an id of its own."""
+    ids = [one.call.id for one in request.paired.calls]
+    return all(made.key in carried for made in mine) and all(ids) and len(set(ids)) == len(ids)
+
+
 def tool_history(view: View) -> Iterator[Sighting]:
     """How calls and results travel. A history that has neither has lost them, which is HIS-10's."""
     for run in view.runs:
         for call in run.main:
+            if call.kind == "summary":
+                continue  # a closing request may be written anew, with the work in its words
             done = [x for x in run.executions if x.end_seq is not None and x.end_seq < call.seq and x.error is None]
             if not done:
                 continue

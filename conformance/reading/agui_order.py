@@ -68,13 +68,14 @@ class LeftOpen:
 @dataclass(frozen=True, slots=True)
 class Order:
     """
-    What a stream's order shows. `opened` counts the brackets.
+    What a stream's order shows. `opened` counts the brackets, `named` those with an id: steps have names, which may recur.
 
     `refused` is what the client refuses, each fault once: what follows from it is not blamed again. `reopened` are starts of
     closed ids, which the client lets pass.
     """
 
     opened: int
+    named: int
     refused: tuple[Refusal, ...]
     reopened: tuple[Refusal, ...]
     left_open: tuple[LeftOpen, ...]
@@ -96,7 +97,7 @@ def order(events: Sequence[Event]) -> Order:
     """What the client makes of a whole stream, which may hold several runs."""
     expanded, chunks = expand(events)
     refused, reopened, left = list(chunks), list[Refusal](), list[LeftOpen]()
-    opened = 0
+    opened = named = 0
     run = _Run()
     for event in expanded:
         if event.type not in _KNOWN:
@@ -114,7 +115,9 @@ def order(events: Sequence[Event]) -> Order:
             run.begun = True
         elif (bracket := _OF.get(event.type)) is not None and _key(bracket, event) is not None:
             opened += event.type == bracket.start
-            if event.type == bracket.start and (bracket.noun, _key(bracket, event)) in run.closed:
+            has_id = event.type == bracket.start and bracket.noun != "step"
+            named += has_id
+            if has_id and (bracket.noun, _key(bracket, event)) in run.closed:
                 reopened.append(Refusal(event.seq, _again(bracket, event)))
             refused += _step(bracket, event, run)
     refused += [
@@ -122,7 +125,7 @@ def order(events: Sequence[Event]) -> Order:
         for one in left
         if one.terminal == "RUN_FINISHED"
     ]
-    return Order(opened, tuple(sorted(refused, key=lambda one: one.seq)), tuple(reopened), tuple(left))
+    return Order(opened, named, tuple(sorted(refused, key=lambda one: one.seq)), tuple(reopened), tuple(left))
 
 
 def _out_of_place(event: Event, run: _Run) -> Iterator[Refusal]:

@@ -81,7 +81,9 @@ def _class(call: Call, before: Sequence[Call], state: _State, terms: _Terms) -> 
 
 def _repeated(call: Call, before: Sequence[Call], side: SideCall | None) -> Call | None:
     """The call that this one sends again: the one before it in its lane, since side calls come beside the loop."""
-    lane = [one for one in before if one.role == side] if side else [one for one in before if one.role not in SIDE_CALLS]
+    lane = (
+        [one for one in before if one.role == side] if side else [one for one in before if one.role not in SIDE_CALLS]
+    )
     if not lane:
         return None
     last = lane[-1]

@@ -12,15 +12,21 @@ DEPTH = 3
 
 #: Words that spell what JSON calls true, false and null, in any case.
 SPELLINGS: Mapping[bool | None, tuple[str, ...]] = {
-    True: ("true", "yes", "on"),
-    False: ("false", "no", "off"),
+    True: ("true",),
+    False: ("false",),
     None: ("null", "none", "nil", "undefined", "nan"),
 }
+#: Words of plain speech, which spell a boolean only where a value stands: in "no rain" nothing is false.
+_AS_VALUES: Mapping[bool | None, tuple[str, ...]] = {True: ("yes", "on"), False: ("no", "off")}
+_BEFORE_A_VALUE = r"(?:^|[:=,;\[({|>\"'`])[ \t]*|^[ \t]*[-*][ \t]+"
+_BEHIND_A_VALUE = r"[ \t]*(?:$|[,;.\])}|<\"'`])"
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([\"'\\/bfnrt]))")
 _PLAIN = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?")
-_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])")
+#: What a number stands behind where it is a part of a name. Units behind a number are none of it.
+_NAMED = re.compile(r"[A-Za-z_]-?$")
+_GROUPED = re.compile(r"(?<![\d.,A-Za-z_])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])")
 
 
 def carries(text: str, value: Any) -> tuple[Any, ...]:
@@ -29,7 +35,8 @@ def carries(text: str, value: Any) -> tuple[Any, ...]:
 
     A string is looked for as it is and behind up to three layers of JSON escapes, its outer white space aside. Numbers are
     compared by value, booleans and null in any case and spelling; a blank text spells null. Keys of objects are not
-    required and an empty string carries nothing.
+    required and an empty string carries nothing. "yes" and its like count only where a value stands, and no number begins
+    inside a name: the 7 of `A-7` is none.
     """
     said = _Said(text)
     return tuple(one for one in scalars(value) if not said.has(one))
@@ -57,7 +64,8 @@ class _Said:
 
     def has(self, scalar: Any) -> bool:
         if scalar is None or isinstance(scalar, bool):
-            return (scalar is None and not self.readings[0].strip()) or self._says(SPELLINGS[scalar])
+            blank = scalar is None and not self.readings[0].strip()
+            return blank or self._says(SPELLINGS[scalar]) or self._tells(_AS_VALUES.get(scalar, ()))
         if isinstance(scalar, float) and not math.isfinite(scalar):
             return self._says(("nan",) if math.isnan(scalar) else ("inf", "infinity"))
         if isinstance(scalar, int | float):
@@ -78,6 +86,12 @@ class _Said:
         spelled = re.compile(rf"(?<![a-z])(?:{'|'.join(words)})(?![a-z])", re.IGNORECASE)
         return any(spelled.search(reading) for reading in self.readings)
 
+    def _tells(self, words: tuple[str, ...]) -> bool:
+        if not words:
+            return False
+        told = re.compile(rf"(?:{_BEFORE_A_VALUE})(?:{'|'.join(words)}){_BEHIND_A_VALUE}", re.IGNORECASE | re.MULTILINE)
+        return any(told.search(reading) for reading in self.readings)
+
 
 def _unescaped(text: str) -> str:
     if "\\" not in text:
@@ -91,13 +105,15 @@ def _numbers(text: str) -> Iterator[Decimal]:
     for found in _NUMBER.finditer(text):
         number = Decimal(found[0])
         sign = text[max(0, found.start() - 2) : found.start()]
+        if _NAMED.search(sign):
+            continue
         if not sign.endswith("-"):
             yield number
             continue
         # Unlike the minus operator this never rounds.
         yield number.copy_negate()
-        # In `A-7` and `2026-01` the sign is a dash.
-        if sign[:1].isalnum():
+        # In `2026-01` the sign is a dash.
+        if sign[:1].isdigit():
             yield number
     for found in _GROUPED.finditer(text):
         number = Decimal(found[0].replace(",", ""))

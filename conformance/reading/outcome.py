@@ -112,6 +112,24 @@ def _argument(arguments: str, name: str) -> str | None:
     return found if found is None or isinstance(found, str) else json.dumps(found, ensure_ascii=False)
 
 
+def words(call: Call, dialect: Dialect) -> tuple[str, ...]:
+    """All that a call's whole reply says to the user: its text, and the answer where that is a call."""
+    reply = call.reply
+    if reply is None or not reply.complete:
+        return ()
+    by_call = answer(call, dialect) if reply.calls else None
+    return tuple(text for text in (reply.text, by_call) if text)
+
+
+def continued(run: Run, call: Call, final: str) -> str | None:
+    """The text with the cut pieces before it that it goes on from; None where there are none."""
+    before = [one.reply for one in run.main if one.seq < call.seq and one.reply is not None and one.reply.complete]
+    pieces = [final]
+    while before and before[-1].stop == "length" and not before[-1].calls:
+        pieces.insert(0, before.pop().text or "")
+    return "".join(pieces) if len(pieces) > 1 else None
+
+
 def last_reply(run: Run) -> Call | None:
     """The last call of the loop, the summary aside, whose reply was whole."""
     whole = [c for c in run.calls if c.role in ("regular", "retry") and c.reply is not None and c.reply.complete]
@@ -141,7 +159,8 @@ def _spent(run: Run) -> bool:
 
 def _empty(run: Run, last: Call | None, dialect: Dialect) -> bool:
     # Where an empty reply spends a round, the last round's one ends the run as empty or as limit, and both are true.
-    costs = dialect.retry_budget == "counts" or dialect.empty_response == "continue"
+    retried = dialect.empty_response not in ("finish", "error")
+    costs = dialect.empty_response == "continue" or (dialect.retry_budget == "counts" and retried)
     return last is not None and is_empty(last, dialect) and not (costs and _spent(run))
 
 
@@ -172,10 +191,65 @@ _ENDINGS: tuple[tuple[str, _Holds], ...] = (
 
 
 def final_text(run: Run, view: View) -> str | None:
-    """What the user got to read last: the result's text, else the run's last text message. None where neither was shown."""
+    """
+    What the user got to read last: the result's text, else what the events show.
+
+    Of the events, the run's last text message or a later call of the answer tool, else what is shown without a message.
+    """
     if run.said is not None and run.said.text is not None:
         return run.said.text
-    if "E" in view.channels:
-        shown = [message.text for message in run.shown.text_messages if message.role == "assistant"]
-        return shown[-1] if shown else None
-    return None
+    if "E" not in view.channels:
+        return None
+    shown = [(message.seq, message.text) for message in run.shown.text_messages if message.role == "assistant"]
+    by_call = [one for one in shown_answers(run, view.dialect) if not shown or one[0] > shown[-1][0]]
+    elsewhere = () if shown else shown_elsewhere(run, view.dialect.final_text)
+    return next(iter((*elsewhere, *(text for _, text in reversed((*shown, *by_call))))), None)
+
+
+def shown_answers(run: Run, dialect: Dialect) -> tuple[tuple[int, str], ...]:
+    """The answers that shown calls of the answer tool carry, each with its record."""
+    if not dialect.answer_by.startswith("tool:"):
+        return ()
+    name, _, argument = dialect.answer_by.removeprefix("tool:").partition(".")
+    told = [(call.seq, _argument(call.arguments, argument)) for call in run.shown.tool_calls if call.name == name]
+    return tuple((seq, text) for seq, text in told if text is not None)
+
+
+#: Where a result that is an object holds its text, likeliest first.
+_TEXT_FIELDS = ("text", "output", "answer", "content", "final", "response", "message", "result")
+
+
+def shown_elsewhere(run: Run, final_text: str = "last_reply") -> tuple[str, ...]:
+    """
+    Text that is shown without a message of its own, likeliest first.
+
+    It may stand in the last snapshot, of which only this run's part counts, or in the result that the run's end carries.
+    Under `all_text` the snapshot's texts are one.
+    """
+    spoken = _spoken(run)
+    result = run.terminal.data.get("result") if run.terminal is not None else None
+    found: list[Any] = ["".join(spoken) if final_text == "all_text" else spoken[-1] if spoken else None, result]
+    if isinstance(result, Mapping):
+        found += [result.get(name) for name in _TEXT_FIELDS]
+        found += [
+            one
+            for name, one in result.items()
+            if name not in _TEXT_FIELDS and not (isinstance(one, str) and one in KINDS)
+        ]
+    return tuple(text for text in found if isinstance(text, str) and text.strip())
+
+
+def _spoken(run: Run) -> list[str]:
+    """What the assistant says in the last snapshot, behind the message that began this run."""
+    messages = [one for one in snapshot_messages(run) if isinstance(one, Mapping)]
+    asked = [place for place, one in enumerate(messages) if one.get("role") == "user"]
+    own = [place for place in asked if messages[place].get("content") == run.user] or asked
+    since = messages[own[-1] + 1 :] if own else messages
+    texts = [one.get("content") for one in since if one.get("role") == "assistant"]
+    return [text for text in texts if isinstance(text, str) and text.strip()]
+
+
+def snapshot_messages(run: Run) -> tuple[Any, ...]:
+    """The messages of the run's last MESSAGES_SNAPSHOT, as sent."""
+    snapshots = [event.data.get("messages") for event in run.events if event.type == "MESSAGES_SNAPSHOT"]
+    return tuple(snapshots[-1]) if snapshots and isinstance(snapshots[-1], list) else ()

@@ -1,16 +1,20 @@
 """Whether a run came to its round limit, and what stood there when it did. Reads no ending as right or wrong."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from conformance.dialect import Dialect
 from conformance.reading.classes import is_empty
-from conformance.reading.outcome import answer, claimed
+from conformance.reading.outcome import answer, claimed, shown_elsewhere
 from conformance.reading.pairing import arguments
+from conformance.reading.tool_calls import extra_arguments
 from conformance.reading.view import Call, Execution, Run, View
 from fake_models.messages import ToolCall
 from fake_models.tools import Hangs, argument_error
 
+#: A state's name, such as `max_iterations`: no words for a reader.
+_NAME = re.compile(r"[A-Za-z]+(?:[_-][A-Za-z]+)+")
 #: Endings that a run at its limit may claim, rightly or not. Any other kind says that something else ended it.
 _LIMIT_CLAIMS = frozenset({"limit", "answered", "error"})
 
@@ -39,8 +43,12 @@ def reached(run: Run, view: View) -> bool:
     last = last_round(run)
     if last is None:
         return False
-    spends = view.dialect.empty_response == "continue" or view.dialect.retry_budget == "counts"
-    return asks(last, view.dialect) or (spends and is_empty(last, view.dialect))
+    return asks(last, view.dialect) or (_empties_spend(view.dialect) and is_empty(last, view.dialect))
+
+
+def _empties_spend(dialect: Dialect) -> bool:
+    """Whether one more request after an empty reply costs a round: where none would be sent, the empty reply itself ends the run."""
+    return dialect.empty_response == "continue" or (dialect.retry_budget == "counts" and dialect.empty_retries > 0)
 
 
 def ended_there(run: Run, view: View) -> bool:
@@ -72,7 +80,9 @@ def _runs(one: ToolCall, view: View) -> bool:
     if tool is None or tool.approval or any(isinstance(outcome, Hangs) for outcome in tool.sequence):
         return False
     given = arguments_of(one)
-    return given is not None and argument_error(tool, given) is None
+    if given is None or argument_error(tool, given) is not None:
+        return False
+    return view.dialect.extra_args != "refuse" or not extra_arguments(tool, given)
 
 
 def arguments_of(one: ToolCall) -> dict[str, Any] | None:
@@ -128,8 +138,17 @@ def words_after(run: Run, view: View, seq: int) -> str | None:
     """What the user reads after that record: the result's text, else the last text message. None where there is none."""
     if run.said is not None and run.said.text is not None and run.said.text.strip():
         return run.said.text.strip()
+    if "E" not in view.channels:
+        return None
     shown = [one.text.strip() for one in run.shown.text_messages if one.role == "assistant" and one.seq > seq]
-    return next((text for text in reversed(shown) if text), None) if "E" in view.channels else None
+    # A snapshot also holds what the model said on the way, and a result names of states.
+    before = [call.reply.text or "" for call in run.calls if call.reply is not None and call.reply.seq <= seq]
+    elsewhere = [
+        text
+        for one in shown_elsewhere(run, view.dialect.final_text)
+        if not _NAME.fullmatch(text := one.strip()) and not any(text in said for said in before)
+    ]
+    return next((text for text in (*reversed(shown), *elsewhere) if text), None)
 
 
 def numbers(value: Any) -> Iterator[float]:

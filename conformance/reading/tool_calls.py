@@ -1,6 +1,7 @@
 """The tool calls that the model made: what is wrong with each, what ran for it, where a request carries it. Judges nothing."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,6 +15,20 @@ from fake_models.tools import Tool, argument_error
 #: Why a call is not simply valid: no such tool, text that is no JSON object, arguments missing or of a wrong type, arguments
 #: that the schema does not name. `answer` is a call of the declared answer tool, which is no tool to run.
 Flaw = Literal["unknown", "malformed", "misfit", "extra", "answer"]
+
+#: Words by which a result says that its call failed, or was kept from running, in the languages agents are written in.
+FAILED = re.compile(
+    r"error|fail|exception|\brais|traceback|unable|cannot|can't|could not|couldn't|refus|den(?:y|ied)|reject|invalid"
+    r"|time[ds]? ?out|abort|cancel|crash|wrong|失败|错误|异常|超时|拒绝",
+    re.IGNORECASE,
+)
+#: Further words by which a result says that nothing ran.
+NOT_RUN = re.compile(
+    r"\bno(?:t|ne|thing|r)?\b|n't\b|not[_-]?run|never|without|skip|limit|exceed|budget|quota|interrupt|stopp|block|forbid"
+    r"|disallow|permission|declin|\balready\b|duplicat|repeat|unknown|unavailable|missing|must|disabled|\bnicht|kein|\bpas\b"
+    r"|未|没|不|跳过|取消|中断|上限|禁止|ません|ない|中止|않|못",
+    re.IGNORECASE,
+)
 
 #: The classes of calls whose replies belong to the conversation.
 CONVERSATION = ("regular", "retry", "summary")

@@ -38,6 +38,27 @@ def broken(rep: Report, *verdicts: Verdict) -> Mapping[str, Sequence[Broken]]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """In how many scenarios a rule has a verdict, and the first of them."""
+
+    rule: str
+    verdict: Verdict
+    scenarios: int
+    first: str
+
+
+def by_rule(rep: Report) -> list[Tally]:
+    """What broke, counted by rule: the worst verdict first, then what shows most often. What only follows from another rule's finding is left out."""
+    where: dict[tuple[str, Verdict], list[str]] = defaultdict(list)
+    for scenario, things in broken(rep, Verdict.FAIL, Verdict.UNSTABLE, Verdict.WARN).items():
+        for thing in things:
+            if not all(finding.consequence_of for finding in thing.result.findings):
+                where[thing.result.rule, thing.result.verdict].append(scenario)
+    found = [Tally(rule, verdict, len(set(names)), names[0]) for (rule, verdict), names in where.items()]
+    return sorted(found, key=lambda one: (list(Verdict).index(one.verdict), -one.scenarios))
+
+
 def _things(entries: Sequence[Entry], wanted: Sequence[Verdict]) -> list[Broken]:
     same: dict[tuple[object, ...], list[tuple[Entry, Result]]] = defaultdict(list)
     for entry in entries:

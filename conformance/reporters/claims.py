@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from conformance.dialect import BY_NAME
 from conformance.judge import Verdict
 from conformance.printable import printable
-from conformance.report import KIT_RULES, Report
+from conformance.report import KIT_RULES, Report, observed
 from conformance.rule import Level, Rule
 
 
@@ -17,6 +17,19 @@ def dialect_claim(rep: Report) -> str:
     own = ", ".join(f"{name}={value}" for name, value in rep.dialect.items() if name in plain and plain[name] != value)
     cells = ", ".join(dict.fromkeys(entry.cell for entry in rep.entries))
     return printable(f"the recommended dialect{f' but {own}' if own else ''}; cells: {cells or 'none'}")
+
+
+def shortfall(rep: Report, missed: Sequence[str]) -> str:
+    """What an exit code 3 stands for."""
+    down = list(dict.fromkeys(entry.scenario for entry in rep.entries if entry.verdict == Verdict.COULD_NOT_RUN))
+    reasons = (
+        f"{len(down)} scenario{'' if len(down) == 1 else 's'} could not be run or decided, first {down[0]}"
+        if down
+        else "",
+        f"no scenario of the core gave {', '.join(missed)} anything to judge" if missed else "",
+        "" if observed(rep) else "nothing that the agent did could be judged",
+    )
+    return printable("; ".join(filter(None, reasons)))
 
 
 def area_lines(rep: Report, rules: Mapping[str, Rule]) -> Iterator[tuple[bool, str]]:
@@ -56,9 +69,9 @@ _UNSOUND = (Verdict.FAIL, Verdict.UNSTABLE)
 
 def _why(name: str, rep: Report) -> str | None:
     total = rep.rules[name]
-    if total.verdict == Verdict.NOT_APPLICABLE or (total.certifies and total.verdict in (Verdict.PASS, Verdict.WARN)):
+    if total.excused or total.certifies:
         return None
-    if total.verdict != Verdict.NOT_OBSERVED:
+    if total.verdict not in (Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE):
         return total.verdict if total.verdict != Verdict.PASS else "seen in translated events only"
     reasons = {r.reason for entry in rep.entries for r in entry.results if r.rule == name and r.reason}
-    return f"not-observed ({', '.join(sorted(reasons))})"
+    return f"not-observed ({', '.join(sorted(reasons)) or 'nothing was played'})"

@@ -1,18 +1,9 @@
 """Rules as text: the list of them, and one with all that is known about it. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
+from conformance.dialect import CHANNELS
 from conformance.rule import Rule
-
-#: What the channels' letters stand for.
-CHANNELS: Mapping[str, str] = {
-    "M": "model requests",
-    "T": "tool executions",
-    "E": "events",
-    "R": "result",
-    "U": "usage",
-    "L": "log",
-}
 
 
 def listed(rules: Sequence[Rule]) -> str:
@@ -29,7 +20,7 @@ def explained(rule: Rule, exercising: Sequence[str]) -> str:
         rule.clause,
         "",
         f"why: {rule.rationale}",
-        f"read from: {_channels(rule)}",
+        *_channels(rule),
         f"depends on the dialect: {', '.join(rule.keys) or 'no'}",
         f"scenarios: {', '.join(exercising) or 'none says it exercises it'}",
         *(f"seen: {link}" for link in rule.evidence),
@@ -37,6 +28,8 @@ def explained(rule: Rule, exercising: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _channels(rule: Rule) -> str:
+def _channels(rule: Rule) -> Iterator[str]:
+    """No line for a rule of the kit that takes whatever an agent shows."""
     letters = [letter for letter in rule.channels if letter in CHANNELS]
-    return ", ".join(f"{letter} ({CHANNELS[letter]})" for letter in letters)
+    if letters:
+        yield f"read from: {', '.join(f'{letter} ({CHANNELS[letter]})' for letter in letters)}"

@@ -12,14 +12,20 @@ from conformance import __version__
 from conformance.judge import Verdict
 from conformance.printable import excerpt, printable
 from conformance.report import Report
-from conformance.reporters.broken import Broken, broken
-from conformance.reporters.claims import area_lines, dialect_claim
+from conformance.reporters.broken import Broken, broken, by_rule
+from conformance.reporters.claims import area_lines, dialect_claim, shortfall
+from conformance.reporters.fitting import fitting, pasted, torn, undeclared_events
 from conformance.rule import Rule
 
 #: Columns where nobody says how wide the terminal is, so that a piped report is the same everywhere.
 WIDTH = 100
 #: How many findings of one rule in one scenario are shown; the rest are of the same kind.
 FINDINGS = 3
+#: Longest line of a record under a finding, in characters: the finding says what matters of it.
+EXCERPT = 160
+
+#: The exit code that no verdict above it explains.
+COULD_NOT_RUN = 3
 
 STYLES: Mapping[Verdict, str] = {
     Verdict.FAIL: "red",
@@ -38,6 +44,7 @@ def terminal(
     again: Callable[[str], str],
     *,
     missed: Sequence[str] = (),
+    code: int = 0,
     width: int = WIDTH,
     colour: bool = False,
 ) -> str:
@@ -45,7 +52,7 @@ def terminal(
     The whole report.
 
     `again` gives the command that plays a scenario again. `missed` are rules that scenarios exercise and that were armed in
-    none. Everything the agent said is escaped; colour codes come only with `colour`.
+    none. `code` is the exit code, which the last line explains where nothing else does. Everything the agent said is escaped; colour codes come only with `colour`.
     """
     out = StringIO()
     console = Console(
@@ -59,14 +66,14 @@ def terminal(
         emoji=False,
         highlight=False,
     )
-    for block in _report(rep, rules, again, missed):
+    for block in _report(rep, rules, again, missed, code):
         console.print(block, soft_wrap=isinstance(block, Text) and bool(block.no_wrap))
     # A table fills its last column with spaces that mean nothing and that diffs show.
     return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
 
 
 def _report(
-    rep: Report, rules: Mapping[str, Rule], again: Callable[[str], str], missed: Sequence[str]
+    rep: Report, rules: Mapping[str, Rule], again: Callable[[str], str], missed: Sequence[str], code: int
 ) -> Iterator[RenderableType]:
     yield _line(_agent(rep))
     yield _line(f"judged under {dialect_claim(rep)}")
@@ -78,10 +85,14 @@ def _report(
         yield from _scenario(rep, scenario, things, {name: rules[name] for name in rules if name not in told}, again)
         told |= {thing.result.rule for thing in things}
     yield from _warnings(rep)
+    yield from _declaration(rep)
     yield from _areas(rep, rules)
+    yield from _by_rule(rep)
     yield from _missed(missed)
     yield ""
     yield _line(_totals(rep))
+    if code == COULD_NOT_RUN:
+        yield _line(f"exit {code}: {shortfall(rep, missed)}", 0, "yellow")
 
 
 def _agent(rep: Report) -> str:
@@ -128,15 +139,13 @@ def _broken(thing: Broken, rule: Rule | None) -> Iterator[RenderableType]:
     for finding in result.findings[:FINDINGS]:
         follows = f" (follows from {finding.consequence_of})" if finding.consequence_of else ""
         yield _line(f"{excerpt(finding.message)}{follows}", 4, STYLES[result.verdict])
-        yield _line(f"record {finding.seq}: {thing.line(finding) or 'nothing stands there'}", 6)
-        if finding.fits:
-            key, value = finding.fits
-            yield _line(f"what was seen fits the declaration {key}: {printable(str(value))}", 6)
+        yield _line(f"record {finding.seq}: {excerpt(thing.line(finding) or 'nothing stands there', EXCERPT)}", 6)
     if len(result.findings) > FINDINGS:
         yield _line(f"and {len(result.findings) - FINDINGS} more like these", 4)
     if rule:
         yield _line(f"why: {rule.rationale}", 4)
-        if rule.evidence:
+        # A prediction is the scenario's own, and so is its story.
+        if rule.evidence and rule.id != "EXPECT":
             yield _whole(f"seen: {rule.evidence[0]}", 4)
 
 
@@ -148,6 +157,35 @@ def _warnings(rep: Report) -> Iterator[RenderableType]:
     for scenario, thing in found:
         messages = "; ".join(excerpt(finding.message, 160) for finding in thing.result.findings[:FINDINGS])
         yield _line(f"{thing.result.rule} in {printable(scenario)} ({', '.join(thing.cells)}): {messages}", 2)
+
+
+def _declaration(rep: Report) -> Iterator[RenderableType]:
+    """DIA-1 over all scenarios: what to declare, and what no declaration can mend."""
+    if keys := fitting(rep):
+        yield ""
+        yield Text("a declaration that fits what was seen:", style="bold")
+        for text in pasted(keys):
+            yield _whole(text, 2)
+    if lines := list(torn(rep)):
+        yield ""
+        yield Text("no declaration fits, since the agent does several things where it has to do one:", style="bold")
+        for line in lines:
+            yield _line(line, 2, "red")
+    if events := undeclared_events(rep):
+        yield ""
+        yield _line(events, 0, "yellow")
+
+
+def _by_rule(rep: Report) -> Iterator[RenderableType]:
+    if not (tallies := by_rule(rep)):
+        return
+    yield ""
+    table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="bold")
+    for head in ("findings by rule", "verdict", "scenarios", "first"):
+        table.add_column(head, overflow="fold", justify="right" if head == "scenarios" else "left")
+    for one in tallies:
+        table.add_row(one.rule, _word(one.verdict), str(one.scenarios), Text(printable(one.first)))
+    yield table
 
 
 def _areas(rep: Report, rules: Mapping[str, Rule]) -> Iterator[RenderableType]:

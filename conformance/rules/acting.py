@@ -1,12 +1,13 @@
 """ACT: the tools that run are those the model called, as it called them, and the model reads what came of it."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from conformance.reading.containment import carries
+from conformance.reading.containment import carries, scalars
 from conformance.reading.pairing import Paired
 from conformance.reading.tool_calls import as_text, said_in, tool_calls
-from conformance.reading.view import Call, Execution, View
+from conformance.reading.view import Call, Execution, Run, View
 from conformance.rule import MUST, OK, Finding, Right, Rule
 from conformance.rules.acting_feedback import act_2, cannot_run, names_the_fields, names_the_tools
 from conformance.rules.acting_once import act_1
@@ -24,10 +25,18 @@ def _act_7(view: View) -> Judged:
             carried = calls.carried(call, run.session)
             for entry in call.reply.resolved:
                 source = executions.get(str(entry["from"]))
-                if source is not None:
+                if source is not None and _remembered(source, run, view):
                     made = calls.by_execution.get(source.id)
                     seen = carried.get(made.key) if made and view.dialect.tool_history == "messages" else None
                     yield _in_order(call, entry, source, seen)
+
+
+def _remembered(source: Execution, run: Run, view: View) -> bool:
+    """Whether a run has to know what an execution gave: its own, or one of a run before that the session or the caller brings along."""
+    if source.run == run.id or view.has("sessions"):
+        return True
+    given = json.dumps(run.given.get("messages") or [], ensure_ascii=False)
+    return any(True for _ in scalars(source.value)) and not carries(given, source.value)
 
 
 def _in_order(

@@ -6,7 +6,18 @@ from typing import Literal
 
 from conformance.reading.containment import carries
 from conformance.reading.outcome import claimed
-from conformance.reading.tool_calls import Calls, Made, as_text, equal, next_main, said_in, tool_calls, wrong_fields
+from conformance.reading.tool_calls import (
+    FAILED,
+    NOT_RUN,
+    Calls,
+    Made,
+    as_text,
+    equal,
+    next_main,
+    said_in,
+    tool_calls,
+    wrong_fields,
+)
 from conformance.reading.view import Call, Execution, View
 from conformance.rule import OK, SHOULD, Finding, Right
 from conformance.rules.acting_once import FEEDBACK, ends_the_run, run_ended
@@ -16,6 +27,12 @@ Judged = Iterator[Finding | Literal[Right.OK]]
 #: Outcomes that end a run on purpose before a failed call is fed back.
 _OTHER_ENDS = frozenset(
     {"limit", "guard", "gate", "unverified", "interrupted", "waiting", "refused", "overflow", "model_error"}
+)
+
+
+#: Words by which an answer says that a call went well.
+_WENT_WELL = re.compile(
+    r"\b(ran|done|ok|okay|success\w*|succeeded|completed?|executed|finished)\b|成功|完成", re.IGNORECASE
 )
 
 
@@ -85,10 +102,13 @@ def _answer(made: Made, seq: int, key: str, calls: Calls, view: View) -> str | F
     return _told_in(follows, made, calls, view)
 
 
-def _told_in(follows: Call, made: Made, calls: Calls, view: View) -> str | Finding:
+def _told_in(follows: Call, made: Made, calls: Calls, view: View) -> str | Finding | None:
     if view.dialect.tool_history == "text":
         return said_in(follows)
     carried = calls.carried(follows, made.run.session).get(made.key)
+    if carried is None and _cut_off(made):
+        # A reply that was cut may be asked for again as if it had not been said.
+        return None
     if carried is None or not (carried.results or carried.late):
         lacks = "the request holds no such call" if carried is None else "it has no result"
         return Finding(
@@ -116,14 +136,17 @@ def _ended_otherwise(made: Made, calls: Calls, view: View) -> bool:
     run, claim = made.run, claimed(made.run, view)
     spent = run.max_iters is not None and (made.by.round or 0) >= run.max_iters
     # A reply that was cut off may end the run by itself, whatever its calls came to.
-    cut_off = made.by.reply is not None and made.by.reply.stop in ("length", "filter")
     return (
         spent
-        or cut_off
+        or _cut_off(made)
         or run_ended(made, calls, view)
         or (claim is not None and claim.kind in _OTHER_ENDS)
         or any(one.key != made.key and ends_the_run(one, calls, view) for one in calls.batch(made))
     )
+
+
+def _cut_off(made: Made) -> bool:
+    return made.by.reply is not None and made.by.reply.stop in ("length", "filter")
 
 
 def cannot_run(
@@ -153,7 +176,7 @@ def cannot_run(
                 yield Finding(f"{made} {because(made)}, and its result is blank, expected what was wrong", made.seq)
             else:
                 yield OK
-                lacks = helps(made, answer, view)
+                lacks = _glad(answer, view) or helps(made, answer, view)
                 if lacks is not None:
                     yield Finding(
                         f"{made} {because(made)}; its result {lacks}: {as_text(answer)}", made.seq, level=SHOULD
@@ -173,6 +196,13 @@ def _ran_in_spite(made: Made, calls: Calls, view: View) -> Execution | None:
     # Under `loop` not even the tool's own check may be reached.
     by_loop = made.flaw == "misfit" and view.dialect.type_check == "tool"
     return next(iter(made.ran if by_loop else made.executions), None)
+
+
+def _glad(answer: str, view: View) -> str | None:
+    """What is wrong with an answer that reads as a success. A history in words holds other results too."""
+    if view.dialect.tool_history == "text" or FAILED.search(answer) or NOT_RUN.search(answer):
+        return None
+    return "reads as if it had run, expected words that say it did not" if _WENT_WELL.search(answer) else None
 
 
 def _says(answer: str, name: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
-from conformance.reading.tool_calls import Calls, Made, as_text, equal, tool_calls
+from conformance.reading.tool_calls import Calls, Made, as_text, equal, next_main, tool_calls
 from conformance.reading.view import Execution, View
 from conformance.rule import OK, Finding, Right
 
@@ -119,11 +119,48 @@ def run_ended(made: Made, _calls: Calls, _view: View) -> bool:
     return made.run.cancelled or made.run.how not in ("returned", "raised")
 
 
-def _guarded(made: Made, _calls: Calls, view: View) -> bool:
-    if view.has("guards"):
-        return True
-    failed = any(one.error and one.tool == made.call.name for one in made.run.executions if one.seq < made.by.end_seq)
-    return failed and view.has("circuit_breaker")
+def _guarded(made: Made, calls: Calls, view: View) -> bool:
+    if not view.has("guards"):
+        return False
+    # A guard that stops the run may do so before any call of the reply that goes beyond it.
+    stops = view.dialect.on_guard == "stop"
+    return any(_beyond_a_guard(one, calls, view) for one in (calls.batch(made) if stops else (made,)))
+
+
+def _beyond_a_guard(made: Made, calls: Calls, view: View) -> bool:
+    """Whether a call is one too many by a figure that the caller set or the agent declared, itself counted."""
+    mine = [one for one in calls.made if one.run.id == made.run.id and one.whole and one.by.role != "summary"]
+    so_far = mine[: mine.index(made) + 1]
+    same = [one for one in so_far if one.call.name == made.call.name and equal(one.arguments, made.arguments)]
+    spent = [one.reply.usage for one in made.run.calls if one.reply is not None and one.seq <= made.by.seq]
+    tokens = sum(sum(usage.values()) for usage in spent if usage is not None)
+    return (
+        _above(len(so_far), "max_tool_calls", made, view)
+        or _above(len(same), "max_same_call", made, view)
+        # What is counted as a token differs, so that half the budget may be all of it.
+        or _above(tokens * 2, "token_budget", made, view)
+    )
+
+
+def _above(count: int, figure: str, made: Made, view: View) -> bool:
+    declared = view.capabilities.get("guards")
+    figures = [declared.get(figure)] if isinstance(declared, Mapping) else []
+    if made.run.spec is not None:
+        figures.append(getattr(made.run.spec.limits, figure))
+    return any(isinstance(one, int) and not isinstance(one, bool) and count > one for one in figures)
+
+
+def _circuit_open(made: Made, _calls: Calls, view: View) -> bool:
+    if not view.has("circuit_breaker"):
+        return False
+    declared = view.capabilities.get("circuit_breaker")
+    threshold = declared.get("threshold") if isinstance(declared, Mapping) else None
+    enough = threshold if isinstance(threshold, int) and threshold >= 1 else 1
+    follows = next_main(made.run, made.by.end_seq)
+    until = follows.seq if follows is not None else made.run.end_seq
+    tried = [one for one in view.executions if one.tool == made.call.name and one.seq < until]
+    # The breaker may be the agent's and outlive a run; a tool that never came back has failed too.
+    return sum(one.error is not None or one.end_seq is None for one in tried) >= enough
 
 
 def _awaits_a_person(made: Made, calls: Calls, view: View) -> bool:
@@ -146,6 +183,7 @@ _REASONS: tuple[Callable[[Made, Calls, View], bool], ...] = (
     _beyond_the_budget,
     run_ended,
     _guarded,
+    _circuit_open,
     _awaits_a_person,
     ends_the_run,
 )

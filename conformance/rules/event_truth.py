@@ -2,17 +2,18 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Literal
+from typing import Any, Literal
 
 from conformance.reading.agui import ShownCall, ShownResult
 from conformance.reading.agui import tool_calls as calls_shown
 from conformance.reading.containment import carries, scalars
+from conformance.reading.outcome import snapshot_messages
 from conformance.reading.pairing import arguments
-from conformance.reading.tool_calls import Made, equal
+from conformance.reading.tool_calls import Calls, Made, equal, said_in
 from conformance.reading.tool_calls import tool_calls as calls_made
-from conformance.reading.view import Execution, Run, View
+from conformance.reading.view import Call, Execution, Run, View
 from conformance.rule import OK, SHOULD, Finding, Right
 
 Judged = Iterator[Finding | Literal[Right.OK]]
@@ -25,11 +26,27 @@ _FAILED = re.compile(
     r"|time[ds]? ?out|abort|cancel|crash|wrong|失败|错误|异常|超时|拒绝",
     re.IGNORECASE,
 )
+#: Words that take a failure back: "no error, all fine" tells of none.
+_NONE_FAILED = re.compile(
+    r"\b(?:no|without|zero|0|any|never)\s+(?:an?\s+|any\s+)?(?:errors?|fail\w*|exceptions?)\b|\bnothing\s+(?:\w+\s+)?(?:wrong|failed)"
+    r"|(?:没有|无|未)(?:发生|出现)?(?:错误|失败|异常)",
+    re.IGNORECASE,
+)
+#: Words by which a text says that a call failed, or was not run at all.
+_FAILED_OR_NOT = re.compile(
+    _FAILED.pattern
+    + r"|\bno[tn]?\b|n't\b|skip|unknown|missing|limit|interrupt|block|unavailable|unsupported|declin|wait|pend|approv|required|expected"
+    r"|stop|未|没有|无|不",
+    re.IGNORECASE,
+)
+#: How many characters text and thinking must share for one to show the other, rather than both to use the same words.
+_SHARED_CHARS = 20
 
 
 def events_tell_the_truth(view: View) -> Judged:
     """Judge each run's calls, results and thoughts; agents may renumber ids, so calls are matched by what they say as well."""
-    everything = calls_made(view).made
+    calls = calls_made(view)
+    everything = calls.made
     for run in view.runs:
         if not run.events:
             continue
@@ -39,7 +56,9 @@ def events_tell_the_truth(view: View) -> Judged:
         shown = [call for call in calls_shown(run.events) if call.end_seq is not None]
         pairs = _paired(shown, [*made, *earlier])
         yield from _calls(run, shown, pairs, made)
-        yield from _results(run, [(call, its) for call, its in zip(shown, pairs, strict=True) if its], made)
+        known = [(call, its) for call, its in zip(shown, pairs, strict=True) if its]
+        yield from _results(run, known, made)
+        yield from _never_run(run, view, known, [*made, *earlier], calls)
         yield from _thoughts(run)
 
 
@@ -101,7 +120,7 @@ def _calls(run: Run, shown: Sequence[ShownCall], pairs: Sequence[Made | None], m
     for one in made:
         # What never ran, and the answer in a call's clothes, an agent may keep to itself.
         ran = _here(one, run)
-        if ran and one.whole and one.key not in found and one.flaw != "answer":
+        if ran and one.whole and one.key not in found and one.flaw != "answer" and not _stored(one, run):
             # An agent that shows none of its calls keeps them to itself; one that shows some of them misleads.
             level = None if shown else SHOULD
             yield Finding(f"run {run.id}: {one} ran as {ran[0].id}, but no event shows it", ran[0].seq, level=level)
@@ -114,6 +133,32 @@ def _calls(run: Run, shown: Sequence[ShownCall], pairs: Sequence[Made | None], m
             shown[0].seq,
             level=SHOULD,
         )
+
+
+def _stored(made: Made, run: Run) -> list[str]:
+    """The ids under which the run's snapshots hold the call."""
+    return [
+        str(call.get("id"))
+        for one in _snapshots(run)
+        for call in one.get("toolCalls") or ()
+        if isinstance(call, Mapping) and _is_call(call, made)
+    ]
+
+
+def _is_call(stored: Mapping[str, Any], made: Made) -> bool:
+    function = stored.get("function")
+    if not isinstance(function, Mapping) or function.get("name") != made.call.name:
+        return False
+    return stored.get("id") == made.call.id or equal(arguments(str(function.get("arguments") or "")), made.arguments)
+
+
+def _stored_result(made: Made, run: Run) -> bool:
+    ids = {made.call.id, *_stored(made, run)}
+    return any(one.get("role") == "tool" and one.get("toolCallId") in ids for one in _snapshots(run))
+
+
+def _snapshots(run: Run) -> list[Mapping[str, Any]]:
+    return [one for one in snapshot_messages(run) if isinstance(one, Mapping)]
 
 
 def _here(made: Made, run: Run) -> list[Execution]:
@@ -160,17 +205,69 @@ def _results(run: Run, shown: Sequence[tuple[ShownCall, Made]], made: Sequence[M
         return
     for one in made:
         ended = [ran for ran in _here(one, run) if ran.end_seq is not None]
-        if ended and one.flaw != "answer" and not told & {ran.id for ran in ended}:
+        if ended and one.flaw != "answer" and not told & {ran.id for ran in ended} and not _stored_result(one, run):
             level = None if run.shown.tool_results else SHOULD
             message = f"run {run.id}: {one} ran as {ended[0].id}, but no event shows its result"
             yield Finding(message, ended[0].seq, level=level)
+
+
+def _never_run(
+    run: Run, view: View, shown: Sequence[tuple[ShownCall, Made]], made: Sequence[Made], calls: Calls
+) -> Judged:
+    """A result of a call for which nothing ran tells of a failure, or what the model was told."""
+    asked = [call for one in view.runs if one.session == run.session for call in one.main if call.seq > run.seq]
+    for result in run.shown.tool_results:
+        mine = [its for call, its in shown if call.id == result.call_id]
+        mine = mine or [one for one in made if one.call.id == result.call_id]
+        # Of calls that share an id, one that ran may be meant.
+        if not mine or any(one.executions or one.flaw == "answer" or not one.whole for one in mine):
+            continue
+        if any(x.call_id == result.call_id for x in view.executions):
+            continue
+        told = _FAILED_OR_NOT.search(_plain(result.content)) is not None
+        if told or _carried(result, mine, asked, view, calls):
+            yield OK
+        else:
+            yield Finding(
+                f"run {run.id}: the result shown for {mine[-1]} is {result.content[:80]!r}; nothing ran for it, so words of a failure, "
+                "or what the model was told of it, were expected",
+                result.seq,
+                related=(mine[-1].seq,),
+            )
+
+
+def _carried(result: ShownResult, mine: Sequence[Made], asked: Sequence[Call], view: View, calls: Calls) -> bool:
+    """Whether a request of the session tells the model the same of the call."""
+    shown = result.content.strip()
+    if not shown:
+        return False
+    word = re.compile(rf"(?<!\w){re.escape(shown)}(?!\w)")
+    for call in asked:
+        if view.dialect.tool_history == "text":
+            # As text, a result has no place of its own.
+            told = [said_in(call)]
+        else:
+            carried = calls.carried(call, mine[0].run.session)
+            told = [carried[one.key].content.strip() for one in mine if one.key in carried]
+        if any(text and (text in shown or word.search(text)) for text in told):
+            return True
+    return False
+
+
+def _says_failed(text: str) -> bool:
+    return _FAILED.search(_plain(text)) is not None
+
+
+def _plain(text: str) -> str:
+    """A text without the failures that it denies."""
+    return _NONE_FAILED.sub(" ", text)
 
 
 def _wrong(result: ShownResult, ran: Execution) -> str | None:
     if ran.error is not None:
         said = json.dumps(result.event.data, ensure_ascii=False)
         own = [word for word in (ran.error.get("type"), ran.error.get("message")) if word]
-        if _FAILED.search(result.content) or any(word in said for word in own):
+        if _says_failed(result.content) or any(word in said for word in own):
             return None
         return f"is {result.content[:80]!r}; the tool failed with {ran.error.get('type')}: {ran.error.get('message')!r}"
     if len(json.dumps(ran.value, ensure_ascii=False)) > LARGE_CHARS:
@@ -183,15 +280,22 @@ def _wrong(result: ShownResult, ran: Execution) -> str | None:
 
 def _thoughts(run: Run) -> Judged:
     replies = [call.reply for call in run.main if call.reply is not None]
-    said = [reply.text for reply in replies if reply.text]
+    all_said = [call.reply for call in run.calls if call.reply is not None]
+    said = [reply.text for reply in all_said if reply.text]
     messages = [message for message in run.shown.text_messages if message.role == "assistant"]
     shown = "".join(message.text for message in messages)
+    asked = (one.content for call in run.main for one in call.request.messages if one.role != "assistant")
+    used = (text for reply in all_said for one in reply.calls for text in (one.name, one.arguments))
+    heard = "\n".join((*said, *used, *(text for text in asked if text)))
     for reply in replies:
         thought = (reply.thinking or "").strip()
         if not thought or any(thought in text for text in said):
             continue
-        if thought in shown:
-            at = next((message.seq for message in messages if thought in message.text), messages[0].seq)
+        if thought in shown or _shares(shown, thought, heard):
+            parts = (
+                message.seq for message in messages if thought in message.text or _shares(message.text, thought, heard)
+            )
+            at = next(parts, messages[0].seq)
             yield Finding(
                 f"run {run.id}: the model's thinking {thought[:60]!r} is shown as text; as reasoning, or not at all, was expected",
                 at,
@@ -199,3 +303,12 @@ def _thoughts(run: Run) -> Judged:
             )
         else:
             yield OK
+
+
+def _shares(shown: str, thought: str, heard: str) -> bool:
+    """Whether text shows a part of the thinking, in words that nobody else said."""
+    starts = range(len(thought) - _SHARED_CHARS + 1)
+    runs = (thought[at : at + _SHARED_CHARS] for at in starts)
+    half = _SHARED_CHARS // 2
+    # What others said may stand at either end of it: a quotation behind the same comma is nobody's thought.
+    return any(run in shown and run[:half] not in heard and run[half:] not in heard for run in runs)

@@ -74,7 +74,7 @@ def ids_are_opened_once(view: View) -> Judged:
     for run, seen in _orders(view):
         for one in seen.reopened:
             yield Finding(f"run {run.id}: {one.message}", one.seq)
-        if seen.opened and not seen.reopened:
+        if seen.named and not seen.reopened:
             yield OK
 
 
@@ -144,7 +144,8 @@ def results_follow_their_call(view: View) -> Judged:
             if not mine and result.call_id not in earlier:
                 continue
             seen[result.call_id] += 1
-            ended = [call for call in mine if call.end_seq is not None and call.end_seq < result.seq]
+            # A call told in chunks is ended by what follows them: the result itself may be that.
+            ended = [call for call in mine if call.end_seq is not None and call.end_seq <= result.seq]
             if mine and not ended:
                 yield Finding(
                     f"run {run.id}: the result of call {result.call_id!r} comes before that call's end", result.seq

@@ -35,11 +35,26 @@ def _his_7(view: View) -> Judged:
                     "before the run's first reply",
                     call.seq,
                 )
+            elif _answered(run, call.seq) and _shrunk(run, call.seq):
+                # A compaction may tell in its own words what the run has come to.
+                continue
             elif not _shrunk(run, call.seq):
                 yield Finding(
                     f"{call.id}: no user message holds the user's text {as_text(text)}, expected it in every request of {run.id}",
                     call.seq,
                 )
+            elif text not in said_in(call) and not _fills_the_window(text, view):
+                yield Finding(
+                    f"{call.id}: the user's text {as_text(text)} is gone, and nothing of {run.id} was answered yet; expected a "
+                    "compaction to keep what the user asked",
+                    call.seq,
+                )
+
+
+def _fills_the_window(text: str, view: View) -> bool:
+    """Whether a text alone is so large that no request keeps it whole."""
+    window = view.scenario.model.context_window
+    return window is not None and len(text.encode("utf-8", "surrogatepass")) > window * BYTES_PER_TOKEN // 2
 
 
 def _answered(run: Run, seq: int) -> bool:

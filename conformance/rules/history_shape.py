@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from conformance.reading.pairing import Paired, Pairs
-from conformance.reading.tool_calls import Calls, Made, next_main, tool_calls
+from conformance.reading.tool_calls import FAILED, NOT_RUN, Calls, Made, as_text, next_main, tool_calls
 from conformance.reading.view import Call, Run, View
 from conformance.rule import OK, Finding, Right
 
@@ -143,17 +143,24 @@ def his_3b(view: View) -> Judged:
 
 
 def his_4(view: View) -> Judged:
-    """Calls that never ran are answered in the next request that carries them."""
+    """Calls that never ran are answered in the next request, by words that say so."""
     calls = tool_calls(view)
     for made in calls.made:
         # Unknown tools and bad arguments are answered by ACT-3 to ACT-5, calls that ran by HIS-10.
         if not made.whole or made.flaw not in (None, "extra"):
             continue
-        found = _first_carrying(made, calls, view)
-        if found is None or any(one.seq < found[0].seq for one in made.executions):
+        call = _next_request(made, view)
+        if call is None or any(one.seq < call.seq for one in made.executions):
             continue
-        call, carried = found
-        if not (carried.results or carried.late):
+        carried = calls.carried(call, made.run.session).get(made.key)
+        if carried is None:
+            if _dropped(made, call, calls, view):
+                yield Finding(
+                    f"{call.id}: {made} never ran and is gone from the history, expected the call with an error result that says so",
+                    call.seq,
+                    related=(made.seq,),
+                )
+        elif not (carried.results or carried.late):
             yield Finding(
                 f"{call.id}: {made} never ran and has no result, expected an error result that says so",
                 call.seq,
@@ -166,17 +173,49 @@ def his_4(view: View) -> Judged:
                 call.seq,
                 related=(made.seq,),
             )
+        elif not (FAILED.search(carried.content) or NOT_RUN.search(carried.content)):
+            yield Finding(
+                f"{call.id}: {made} never ran and its result is {as_text(carried.content)}, expected an error result that says so",
+                call.seq,
+                related=(made.seq,),
+            )
         else:
             yield OK
 
 
-def _first_carrying(made: Made, calls: Calls, view: View) -> tuple[Call, Paired] | None:
-    """The first request of the session's conversation after the call was said, if it carries the call."""
+def _next_request(made: Made, view: View) -> Call | None:
+    """The first request of the session's conversation after the call was said."""
     after = [
         call for run in view.runs if run.session == made.run.session for call in run.main if call.seq > made.by.end_seq
     ]
-    if not after:
-        return None
-    first = min(after, key=lambda call: call.seq)
-    carried = calls.carried(first, made.run.session).get(made.key)
-    return None if carried is None else (first, carried)
+    return min(after, key=lambda call: call.seq, default=None)
+
+
+def _dropped(made: Made, call: Call, calls: Calls, view: View) -> bool:
+    """
+    Whether a request that goes on with the conversation left out a call that never ran.
+
+    Not where the agent may have taken the reply or the whole turn back: a reply that was cut, unusable ids, a run that failed
+    or was ended, a session that the agent does not keep, a history that was made smaller.
+    """
+    run, reply = made.run, made.by.reply
+    if made.by.role == "summary" or not made.sound or reply is None or reply.stop != "tool_calls":
+        return False
+    if any(not one.sound for one in calls.batch(made)):
+        return False
+    if call.run != run.id and not _kept(run, view):
+        return False
+    between = [one for other in view.runs for one in other.calls if made.by.end_seq < one.seq < call.seq]
+    if any(one.kind == "compaction" or one.overflow for one in between):
+        return False
+    messages = [message for message in call.request.messages if message.role not in ("system", "developer")]
+    asked = run.user or ""
+    goes_on = bool(asked) and any(asked in (message.content or "") for message in messages)
+    told = any(made.call.name in (text := message.content or "") and NOT_RUN.search(text) for message in messages)
+    return goes_on and not told
+
+
+def _kept(run: Run, view: View) -> bool:
+    """Whether a later run of the session has to know this one: an agent may take back a turn that failed."""
+    failed = run.raised is not None or run.cancelled or (run.terminal is not None and run.terminal.type == "RUN_ERROR")
+    return view.has("sessions") and run.how == "returned" and not failed

@@ -1,7 +1,7 @@
 """LIM: the round budget is exact, belongs to one run, and its end is one that callers can know and read."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from conformance.observing.limit import ending
@@ -62,12 +62,14 @@ def _no_round_after_n(run: Run, view: View) -> Judged:
 
 
 def _no_round_after_an_answer(run: Run, view: View) -> Judged:
+    # Without any limit no budget is kept, only broken: nothing is right here.
+    bounded = run.max_iters is not None
     for call in run.main:
         if call.kind == "summary" or answer(run.outcome_of(call), view.dialect) is None:
             continue
         later = next((one for one in run.regular if one.seq > call.end_seq), None)
         if later is None:
-            yield OK
+            yield from (OK,) if bounded else ()
         else:
             text = answer(run.outcome_of(call), view.dialect)
             message = f"{call.id} was answered {text!r} in round {call.round} of run {run.id}, but {later.id} is one more round; expected the run to end with the answer"
@@ -218,8 +220,13 @@ def the_limit_shows(view: View) -> Judged:
             continue
         if view.dialect.limit_terminal != "finished":
             yield from _readable(run, view)
-        elif "E" in view.channels:
+        else:
             yield from _marked(run, view)
+
+
+def marks_can_be_seen(view: View) -> str | None:
+    """Under `finished` the limit is a marker event: without events nothing shows whether it came."""
+    return "channel E" if view.dialect.limit_terminal == "finished" and "E" not in view.channels else None
 
 
 def _marked(run: Run, view: View) -> Judged:
@@ -303,14 +310,14 @@ def _pair(pair: tuple[str, str | None]) -> str:
 
 
 def every_round_offers_all_tools(view: View) -> Judged:
-    """Names may carry a prefix and more tools may stand beside; a guard that is due may take one away."""
+    """Names may carry a prefix and more tools may stand beside; a guard that is due may take one away. A repeated request is one of its round."""
     for run in view.runs:
         names = _tool_names(run, view)
         limits = run.spec.limits if run.spec is not None else None
         guarded = limits is not None and (limits.max_tool_calls is not None or limits.max_same_call is not None)
         if not names or guarded:
             continue
-        within = [call for call in run.regular if run.max_iters is None or (call.round or 0) <= run.max_iters]
+        within = [call for call in run.main if call.kind != "summary" and _in_budget(call, run)]
         for call in within if run.tool_choice != "none" else ():
             offered = call.request.callable_tools
             missing = [
@@ -318,7 +325,14 @@ def every_round_offers_all_tools(view: View) -> Judged:
                 for name in names
                 if not any(one.endswith(name) for one in offered) and name not in _broken(view, call)
             ]
-            if missing:
+            emptied = [name for name in names if name not in missing and _is_emptied(name, call, view)]
+            if emptied:
+                yield Finding(
+                    f"{call.id} (round {call.round} of run {run.id}) offers {emptied!r} without its arguments, expected the "
+                    "tool as it is: one that nothing can be said to is no tool",
+                    call.seq,
+                )
+            elif missing:
                 yield Finding(
                     f"{call.id} (round {call.round} of run {run.id}) offers {list(offered)!r}, expected {missing!r} as well: every round has all tools",
                     call.seq,
@@ -326,7 +340,29 @@ def every_round_offers_all_tools(view: View) -> Judged:
             else:
                 yield OK
         if run.tool_choice in ("required", *names) and view.has("tool_choice"):
-            yield from _forced_once(within, run.tool_choice)
+            yield from _forced_once([call for call in within if call.kind == "regular"], run.tool_choice)
+
+
+def _in_budget(call: Call, run: Run) -> bool:
+    return run.max_iters is None or (call.round or 0) <= run.max_iters
+
+
+def _is_emptied(name: str, call: Call, view: View) -> bool:
+    """Whether a tool is offered with no arguments although it has some."""
+    tool = view.scenario.tools.get(name)
+    if tool is None or not tool.parameters.get("properties"):
+        return False
+    # Of tools whose names end alike, the one that is called so, else any of them: a prefix is the agent's.
+    specs = call.request.tools or ()
+    mine = [one for one in specs if one.name == name] or [one for one in specs if one.name.endswith(name)]
+    return bool(mine) and not any(_has_arguments(one.parameters) for one in mine)
+
+
+def _has_arguments(schema: object) -> bool:
+    """Whether a schema names arguments, in itself or by way of another."""
+    return isinstance(schema, Mapping) and any(
+        schema.get(key) for key in ("properties", "allOf", "anyOf", "oneOf", "$ref", "patternProperties")
+    )
 
 
 def _broken(view: View, call: Call) -> set[str]:
@@ -373,8 +409,13 @@ def zero_and_one_mean_what_they_say(view: View) -> Judged:
             )
         elif not run.calls:
             refused = claim is not None and claim.kind in ("refused", "error")
-            if limit == 0 or refused:
+            if refused or (limit == 0 and (claim is None or claim.kind == "limit")):
                 yield OK
+            elif limit == 0 and claim is not None:
+                yield Finding(
+                    f"run {run.id} has max_iters 0, made no call of the model and ends as {claim.kind}; expected limit, or the value refused",
+                    claim.seq,
+                )
             else:
                 yield Finding(
                     f"run {run.id} has max_iters 1 and made no call of the model; expected one round, or the value refused",
@@ -451,6 +492,7 @@ RULES: tuple[Rule, ...] = (
             f"{_FORGE}agentscope-ai/agentscope/issues/1805",
         ),
         keys=("limit_marker", "marker_name", "limit_terminal"),
+        applies=marks_can_be_seen,
     ),
     Rule(
         id="LIM-6",

@@ -67,11 +67,10 @@ def _empty_end(run: Run, view: View) -> Judged:
     if not is_empty(last, view.dialect) or run.summary or claim is None or run.cancelled:
         return
     if view.dialect.empty_response == "finish":
-        text = (final_text(run, view) or "").strip()
-        said = {(call.reply.text or "").strip() for call in run.calls if call.reply is not None}
-        if text and text not in said and not any(text in one for one in said):
+        invented = next((text for text in _shown(run, view) if not _of_the_model(text, run)), None)
+        if invented is not None:
             yield Finding(
-                f"{run.id} ended on the empty reply of {last.id} and shows {as_text(text)}, which the model never said, "
+                f"{run.id} ended on the empty reply of {last.id} and shows {as_text(invented)}, which the model never said, "
                 "expected no text",
                 claim.seq,
                 related=(last.seq,),
@@ -95,6 +94,25 @@ def _empty_end(run: Run, view: View) -> Judged:
         )
     else:
         yield OK
+
+
+def _shown(run: Run, view: View) -> Iterator[str]:
+    """All that a user reads of a run: the result's text, and the messages of the stream."""
+    texts = [final_text(run, view)]
+    if "E" in view.channels:
+        texts += [message.text for message in run.shown.text_messages if message.role == "assistant"]
+    yield from (text.strip() for text in texts if text is not None and text.strip())
+
+
+def _of_the_model(text: str, run: Run) -> bool:
+    """Whether a text is what the model said in this run: a piece of one reply, or several replies put together."""
+    said = [(call.reply.text or "").strip() for call in run.calls if call.reply is not None]
+    if any(text in one for one in said):
+        return True
+    rest = text
+    for one in sorted(filter(None, said), key=len, reverse=True):
+        rest = rest.replace(one, "")
+    return not rest.strip()
 
 
 def _not_empty(run: Run, view: View) -> Judged:

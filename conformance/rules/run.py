@@ -1,6 +1,7 @@
 """RUN: how a run ends, and that what it says of its end is true. Judges the ending only; the stream's form is EVT's."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -18,8 +19,21 @@ Judged = Iterator[Finding | Literal[Right.OK]]
 
 _ISSUES = "https://github.com/"
 _TERMINAL = ("RUN_FINISHED", "RUN_ERROR")
-#: Outcomes that only the agent knows of: no model call shows them.
-_UNSEEN = frozenset({"guard", "gate", "unverified", "waiting", "refused", "interrupted", "tool_error"})
+#: Outcomes that only the agent knows of, no model call shows them, and what makes them possible.
+_UNSEEN: Mapping[str, Callable[[Run, View], bool]] = {
+    "guard": lambda _run, view: view.has("guards"),
+    "gate": lambda _run, view: view.has("completion_gate"),
+    "unverified": lambda _run, view: view.has("completion_gate"),
+    "waiting": lambda _run, view: view.has("approval"),
+    "interrupted": lambda run, _view: run.cancelled,
+    "refused": lambda _run, _view: True,
+    "tool_error": lambda _run, _view: True,
+}
+#: What a reason has to speak of to tell that a reply was cut.
+_CUT = re.compile(
+    r"length|limit|max.?(output|completion)?.?tokens|truncat|filter|\bcut|incomplete|partial|safety|block|截断|长度|过滤",
+    re.IGNORECASE,
+)
 
 
 def one_terminal_and_last(view: View) -> Judged:
@@ -99,13 +113,11 @@ def the_run_ends(view: View) -> Judged:
                 run.end_seq,
             )
         elif run.how == "cap" or refused:
-            # Under `unlimited` the agent said that it has no bound of its own, which LIM-8 warns of.
-            if not unlimited:
-                seq = refused[0].seq if refused else run.end_seq
-                what = (
-                    f"sent more than {view.scenario.cap} requests" if refused else f"yielded {len(run.events)} events"
-                )
-                yield Finding(f"run {run.id} {what} and had to be stopped", seq)
+            seq = refused[0].seq if refused else run.end_seq
+            what = f"sent more than {view.scenario.cap} requests" if refused else f"yielded {len(run.events)} events"
+            # Under `unlimited` the agent said that it has no bound of its own.
+            level = SHOULD if unlimited else None
+            yield Finding(f"run {run.id} {what} and had to be stopped", seq, level=level)
         elif allowed is not None and len(run.main) > allowed:
             yield Finding(
                 f"run {run.id} made {len(run.main)} model calls with no limit from the caller; by the declared default of "
@@ -137,17 +149,24 @@ def _still_retrying(run: Run) -> bool:
 def the_outcome_is_true(view: View) -> Judged:
     """RUN-3, one recording."""
     for run in view.runs:
-        claim = claimed(run, view)
+        claim, really = claimed(run, view), actual(run, view)
+        if "R" in view.channels and run.how == "returned" and not (run.said or run.raised or run.cancelled):
+            message = f"run {run.id} returned without an outcome; channel R is declared, so one was expected"
+            yield Finding(message, run.end_seq, level=SHOULD)
+        if claim is not None and {claim.kind, really} == {"truncated", "filtered"}:
+            at = last_call(run)
+            yield Finding(f"run {run.id} says {claim.kind!r}, but {_shown(really, at)}", claim.seq, level=SHOULD)
         if claim is None or _undecided(run, view, claim.kind):
             continue
-        really = actual(run, view)
         if run.cancelled:
             # Cancelling is a race that the agent may lose: an answer that was whole by then is one.
             really = "answered" if claim.kind == "answered" and _answered(run, view) else "interrupted"
         at = last_call(run)
         if claim.kind not in KINDS:
             known = ", ".join(sorted(KINDS))
-            yield Finding(f"run {run.id} says {claim.kind!r}, which is no kind of outcome; known are {known}", claim.seq)
+            yield Finding(
+                f"run {run.id} says {claim.kind!r}, which is no kind of outcome; known are {known}", claim.seq
+            )
         elif (claim.kind == "answered") != (really == "answered"):
             yield Finding(
                 f"run {run.id} says {claim.kind!r}, but {_shown(really, at)}",
@@ -156,7 +175,7 @@ def the_outcome_is_true(view: View) -> Judged:
             )
         elif (
             really not in (None, claim.kind)
-            and claim.kind not in _UNSEEN
+            and not (claim.kind in _UNSEEN and _UNSEEN[claim.kind](run, view))
             and _names_another(claim.kind, claim.by, really, run)
         ):
             yield Finding(f"run {run.id} says {claim.kind!r}, but {_shown(really, at)}", claim.seq, level=SHOULD)
@@ -264,8 +283,8 @@ def a_cut_reply_can_be_told(view: View) -> Judged:
         really, claim = actual(run, view), claimed(run, view)
         if really not in ("truncated", "filtered") or claim is None or run.cancelled:
             continue
-        # Under `flag` the text is an answer with a flag on it, and the reason is that flag.
-        flagged = view.dialect.length_stop == "flag" and bool(claim.reason)
+        # Under `flag` the text is an answer with a flag on it, and the reason is that flag where it speaks of the cut.
+        flagged = view.dialect.length_stop == "flag" and _CUT.search(claim.reason or "") is not None
         if claim.kind != "answered" or flagged or (run.terminal is not None and run.terminal.type == "RUN_ERROR"):
             yield OK
         else:
@@ -344,7 +363,7 @@ def an_answer_stays_an_answer(view: View) -> Judged:
                     "cause was expected",
                     claim.seq,
                 )
-            else:
+            elif claim.kind in (really, "error"):
                 yield OK
 
 

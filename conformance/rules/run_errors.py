@@ -70,7 +70,7 @@ def _escaped(run: Run, view: View, made: Sequence[Made]) -> bool:
         or kind in _OWN_ENDINGS
         or (kind == "guard" and read.on_guard == "stop")
         or (read.summary_failure == "error" and _summary_failed(run, view))
-        or read.listener_errors == "propagate"
+        or (read.listener_errors == "propagate" and view.has("callbacks"))
         or _ends_in_error(actual(run, view), view)
     )
 

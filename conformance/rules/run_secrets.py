@@ -1,9 +1,12 @@
 """RUN-6: no secret of a request shows in what the agent says, and its error names the cause. One check, no rule of its own."""
 
+import base64
+import binascii
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
+from urllib.parse import unquote
 
 from conformance.reading.outcome import actual, claimed, last_call
 from conformance.reading.view import Call, Run, View
@@ -12,7 +15,12 @@ from conformance.rule import OK, SHOULD, Finding, Right
 Judged = Iterator[Finding | Literal[Right.OK]]
 
 #: What a secret is written with. Requests are recorded with digests only, so a text is searched token by token.
-_TOKEN = re.compile(r"[A-Za-z0-9_.\-]{8,}")
+_TOKEN = re.compile(r"[A-Za-z0-9_.\-/+~%=:]{8,}")
+#: What may glue a secret to its neighbours, as in a path, a query, a file's name; a secret may hold some of it itself.
+_GLUE = re.compile(r"([._\-/+~%=:]+)")
+#: How many parts between glue a secret may have, and how few characters no secret has.
+_PARTS, _SHORTEST = 12, 8
+_BASE64 = re.compile(r"[A-Za-z0-9+/_\-]{12,}={0,2}")
 #: Escapes of JSON inside JSON, whose letter would stick to the token behind it.
 _ESCAPE = re.compile(r"\\+[nrtbf]")
 #: Hex digits that a recorded digest keeps.
@@ -55,9 +63,32 @@ def _leaks(run: Run, secrets: frozenset[str]) -> Judged:
 
 def _held(text: str, secrets: frozenset[str]) -> dict[str, str]:
     """The tokens of a text that are secrets, with their digests."""
-    found = set(_TOKEN.findall(_ESCAPE.sub(" ", text)))
-    digests = {token: _digest(token) for token in found | {one.strip(".-_") for one in found}}
+    plain = unquote(_ESCAPE.sub(" ", text))
+    tokens = set(_TOKEN.findall(text)) | set(_TOKEN.findall(plain))
+    tokens |= {token for one in set(_BASE64.findall(plain)) for token in _TOKEN.findall(_decoded(one))}
+    digests = {part: _digest(part) for part in {part for token in tokens for part in _parts(token)}}
     return {token: digest for token, digest in digests.items() if digest in secrets}
+
+
+def _parts(token: str) -> Iterator[str]:
+    """The token and everything it is glued together from."""
+    yield token
+    pieces = _GLUE.split(token)
+    for start in range(0, len(pieces), 2):
+        part = ""
+        for end in range(start, min(start + 2 * _PARTS, len(pieces)), 2):
+            part += pieces[end] if end == start else pieces[end - 1] + pieces[end]
+            if len(part) >= _SHORTEST:
+                yield part
+
+
+def _decoded(text: str) -> str:
+    """What a text says as base64, "" where it is none."""
+    bare = text.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        return base64.b64decode(bare + "=" * (-len(bare) % 4)).decode("ascii")
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
 
 
 def _digest(token: str) -> str:

@@ -1,12 +1,14 @@
 """RUN-8: whether the final text is what the model said, once. One check, no rule of its own."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from conformance.reading.agui import TextMessage
 from conformance.reading.classes import is_empty
-from conformance.reading.outcome import actual, answer, claimed, last_reply
+from conformance.reading.outcome import actual, answer, claimed, continued, last_reply, shown_elsewhere
+from conformance.reading.outcome import words as all_said
 from conformance.reading.view import Call, Run, View
 from conformance.rule import OK, SHOULD, Finding, Right
 
@@ -16,14 +18,15 @@ Judged = Iterator[Finding | Literal[Right.OK]]
 @dataclass(frozen=True, slots=True)
 class _Words:
     """
-    What the user has to read. `texts` are equally right, the first is what findings name; `all_text` is all the model said.
+    What the user has to read. `texts` are equally right, the first is what findings name; `all_text` is all that the model
+    said, reply by reply.
 
     `times` is how often the model said it, `shown_by_call` whether a call of the answer tool already shows it.
     """
 
     call: Call
     texts: tuple[str, ...]
-    all_text: str
+    all_text: tuple[str, ...]
     times: int
     shown_by_call: bool
 
@@ -58,24 +61,16 @@ def _words(run: Run, view: View) -> _Words | None:
         if last is None or said is None or not said.strip():
             return None
         call, final = last, said
-    replies = [one.reply for one in run.calls if one.role in ("regular", "retry", "summary") and one.reply is not None]
-    whole = [reply for reply in replies if reply.complete]
+    heard = [one for one in run.calls if one.role in ("regular", "retry", "summary")]
+    whole = [one.reply for one in heard if one.reply is not None and one.reply.complete]
+    joined = continued(run, call, final)
     return _Words(
         call=call,
-        texts=(final, *_continued(run, call, final)),
-        all_text="".join(reply.text or "" for reply in whole),
+        texts=(final,) if joined is None else (final, joined),
+        all_text=tuple(text for one in heard for text in all_said(one, view.dialect)),
         times=sum((reply.text or "").strip() == final.strip() for reply in whole),
         shown_by_call=bool(call.said),
     )
-
-
-def _continued(run: Run, call: Call, final: str) -> tuple[str, ...]:
-    """The text with the cut pieces before it that it goes on from."""
-    before = [one.reply for one in run.main if one.seq < call.seq and one.reply is not None and one.reply.complete]
-    pieces = [final]
-    while before and before[-1].stop == "length" and not before[-1].calls:
-        pieces.insert(0, before.pop().text or "")
-    return ("".join(pieces),) if len(pieces) > 1 else ()
 
 
 def _result(run: Run, view: View, words: _Words) -> Judged:
@@ -97,19 +92,37 @@ def _result(run: Run, view: View, words: _Words) -> Judged:
 
 def _is(text: str, words: _Words, view: View) -> bool:
     if view.dialect.final_text == "all_text":
-        return _bare(text) == _bare(words.all_text)
+        return _alike((text,), words.all_text)
     return any(text.strip() == one.strip() for one in words.texts)
 
 
-def _bare(text: str) -> str:
-    return "".join(text.split())
+def _alike(shown: Sequence[str], said: Sequence[str]) -> bool:
+    """Whether two rows of texts say the same: white space may differ only where one of the texts begins or ends."""
+    (bare, gaps), (wanted, its) = _read(shown), _read(said)
+    return bare == wanted and all(
+        gaps.get(at, "") == its.get(at, "") or None in (gaps.get(at, ""), its.get(at, "")) for at in {*gaps, *its}
+    )
+
+
+def _read(texts: Sequence[str]) -> tuple[str, Mapping[int, str | None]]:
+    """The texts without white space, and what white space stands before which character; None where any may."""
+    bare, gaps = "", dict[int, str | None]()
+    for text in texts:
+        gaps[len(bare)] = None
+        for part in re.findall(r"\s+|\S+", text.strip()):
+            if part.isspace():
+                gaps[len(bare)] = part
+            else:
+                bare += part
+        gaps[len(bare)] = None
+    return bare, gaps
 
 
 def _other(came: str, seq: int, text: str, words: _Words, view: View) -> Finding:
     everything = view.dialect.final_text == "all_text"
-    wanted = words.all_text if everything else words.texts[0].strip()
+    wanted = "".join(words.all_text) if everything else words.texts[0].strip()
     other = "last_reply" if everything else "all_text"
-    fits = text.strip() == words.texts[0].strip() if everything else _bare(text) == _bare(words.all_text)
+    fits = text.strip() == words.texts[0].strip() if everything else _alike((text,), words.all_text)
     return Finding(
         f"{came}; the model said {wanted[:200]!r} ({words.call.id})",
         seq,
@@ -120,6 +133,7 @@ def _other(came: str, seq: int, text: str, words: _Words, view: View) -> Finding
 
 def _events(run: Run, view: View, words: _Words) -> Judged:
     shown = [message for message in run.shown.text_messages if message.role == "assistant" and message.text.strip()]
+    elsewhere = shown_elsewhere(run, view.dialect.final_text)
     twice = [message for message in shown if message.text.strip() == words.texts[0].strip()]
     if view.dialect.final_text == "last_reply" and len(twice) > max(words.times, 1):
         yield Finding(
@@ -127,7 +141,7 @@ def _events(run: Run, view: View, words: _Words) -> Judged:
             twice[-1].seq,
             related=(twice[0].seq,),
         )
-    elif _shows(shown, words, view) or (not shown and any(_is(text, words, view) for text in _elsewhere(run))):
+    elif _shows(shown, words, view) or (not shown and any(_is(text, words, view) for text in elsewhere)):
         yield OK
     elif words.shown_by_call and not twice:
         return
@@ -147,19 +161,8 @@ def _events(run: Run, view: View, words: _Words) -> Judged:
 
 def _shows(shown: Sequence[TextMessage], words: _Words, view: View) -> bool:
     """Whether the last message is the text, or the last few together are: thinking between two parts of a text splits it."""
-    tails = ["".join(message.text for message in shown[start:]) for start in range(len(shown))]
+    tails = [[message.text for message in shown[start:]] for start in range(len(shown))]
     if view.dialect.final_text == "all_text":
         # A reply that broke may have been shown as far as it came, and was then said again.
-        return any(_bare(tail) == _bare(words.all_text) for tail in tails)
-    return any(_bare(tail) == _bare(text) for tail in tails for text in words.texts)
-
-
-def _elsewhere(run: Run) -> tuple[str, ...]:
-    """Text that is shown without a message of its own: in the last snapshot, or in the result that the run's end carries."""
-    snapshots = [event.data.get("messages") for event in run.events if event.type == "MESSAGES_SNAPSHOT"]
-    messages = snapshots[-1] if snapshots and isinstance(snapshots[-1], list) else []
-    spoken = [one.get("content") for one in messages if isinstance(one, Mapping) and one.get("role") == "assistant"]
-    result = run.terminal.data.get("result") if run.terminal is not None else None
-    found: list[Any] = [spoken[-1] if spoken else None, result]
-    found += list(result.values()) if isinstance(result, Mapping) else []
-    return tuple(text for text in found if isinstance(text, str) and text.strip())
+        return any(_alike(tail, words.all_text) for tail in tails)
+    return any(_alike(tail, (text,)) for tail in tails for text in words.texts)

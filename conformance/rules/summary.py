@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from conformance.observing.limit import closing_text
 from conformance.observing.sighting import over, way_out
-from conformance.reading.containment import carries
-from conformance.reading.outcome import claimed, final_text, markers
+from conformance.reading.containment import carries, scalars
+from conformance.reading.outcome import claimed, final_text, markers, shown_elsewhere
 from conformance.reading.round_limit import early_closing, words_after
 from conformance.reading.view import Call, Execution, Reply, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
@@ -27,6 +27,8 @@ _FAILURE_WORDS = re.compile(
 )
 #: Results above this may be cut before they enter the history (ACT-12).
 LARGE_CHARACTERS = 4096
+#: What closes a result: a tag, a bracket's content, a further field of an object.
+_WRAPPING = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|[\"']\w+[\"']\s*:\s*([\"'][^\"']*[\"']|[\w.]+)")
 #: What may stand around a call that is shown as if it were a text.
 _SCAFFOLD = re.compile(r"tools?|calls?|functions?|name|type|id|arguments|args|parameters|input|use", re.IGNORECASE)
 
@@ -166,7 +168,9 @@ def a_failed_summary_is_told(view: View) -> Judged:
             continue
         last, claim = run.outcome_of(run.summary[-1]), claimed(run, view)
         found = []
-        if claim is not None and claim.kind != "limit":
+        # An exception whose name nobody declared says nothing of its cause.
+        unnamed = run.raised is not None and view.dialect.limit_terminal == "raise" and not view.dialect.exceptions
+        if claim is not None and claim.kind != "limit" and not (unnamed and claim.kind == "error"):
             found.append(
                 Finding(
                     f"the summary {last.id} of run {run.id} {_how(last)}, and the run ends as {claim.kind}; expected limit, which is what ended it",
@@ -215,11 +219,21 @@ def _told(run: Run, seq: int) -> Iterator[str]:
             "TEXT_MESSAGE_CONTENT",
             "TEXT_MESSAGE_CHUNK",
         ):
-            yield " ".join(
-                str(event.data[key])
-                for key in ("message", "code", "result", "event", "name", "value", "delta")
-                if event.data.get(key)
-            )
+            shown = (event.data.get(key) for key in ("message", "code", "result", "event", "name", "value", "delta"))
+            yield " ".join(word for value in shown for word in _spoken(value))
+    yield from shown_elsewhere(run)
+
+
+def _spoken(value: Any) -> Iterator[str]:
+    """What a value says at any depth. The names of its fields say nothing, but for one that is simply true."""
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from (str(key),) if one is True else _spoken(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _spoken(one)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
 
 
 def _tells(told: list[str], last: Call) -> bool:
@@ -295,7 +309,11 @@ def _instructed(summary: Call, run: Run) -> Judged:
         return
     before = [call for call in run.main if call.seq < summary.seq]
     said = any(message.role != "tool" and (message.content or "").strip() for message in messages[at + 1 :])
-    if said or (before and _system(before[-1]) != _system(summary)):
+    if (
+        said
+        or _speaks_on(messages[at].content or "", summary, run)
+        or (before and _system(before[-1]) != _system(summary))
+    ):
         yield OK
     else:
         yield Finding(
@@ -303,6 +321,16 @@ def _instructed(summary: Call, run: Run) -> Judged:
             summary.seq,
             level=SHOULD,
         )
+
+
+def _speaks_on(content: str, summary: Call, run: Run) -> bool:
+    """Whether a tool message goes on behind the last result that it carries, in words and not only by closing what it opened."""
+    done = [x for x in run.executions if x.end_seq is not None and x.end_seq < summary.seq]
+    value = (done[-1].error or {}).get("message") if done and done[-1].error else done[-1].value if done else None
+    last = next(reversed([str(one).strip() for one in scalars(value) if one is not None]), "")
+    _, found, behind = content.rpartition(last) if last else ("", "", "")
+    words = re.findall(r"[^\W\d_]+", _WRAPPING.sub(" ", behind))
+    return bool(found) and (len(words) > 2 or any(len(word) > 2 and not word.isascii() for word in words))
 
 
 def _system(call: Call) -> list[Any]:

@@ -9,8 +9,8 @@ from conformance.rule import MUST, OK, Finding, Right, Rule
 
 Judged = Iterator[Finding | Literal[Right.OK]]
 
-#: Calls beside the loop: what they used may be reported, and counts as right with or without them.
-_BESIDE = ("auxiliary", "compaction")
+#: Calls beside the loop: what they used may be reported, and counts as right with or without them. A compaction is the loop's.
+_BESIDE = ("auxiliary",)
 
 
 def each_call_is_reported_once(view: View) -> Judged:

@@ -44,8 +44,20 @@ def test_rules_lists_every_rule_with_its_level_and_clause():
 def test_a_rule_is_explained(word):
     result = conformance("rules", word)
     assert result.exit_code == 0
-    for part in ("SUM-1 MUST", "why: ", "read from: M (model requests)", "time-query-max-iters-1", "seen: https://"):
+    for part in (
+        "SUM-1 MUST",
+        "why: ",
+        "read from: M (model requests and replies)",
+        "time-query-max-iters-1",
+        "seen: https://",
+    ):
         assert part in result.stdout
+
+
+def test_a_rule_of_the_kit_that_is_read_from_no_channel_has_no_empty_line():
+    shown = conformance("rules", "DIA-1").stdout
+    assert "read from" not in shown
+    assert not [line for line in shown.splitlines() if line.endswith((":", ": "))]
 
 
 def test_scenarios_lists_id_tags_and_title_of_every_bundled_one():
@@ -57,6 +69,12 @@ def test_agents_shows_how_each_spec_looks():
     shown = conformance("agents").stdout
     assert "--agent reference" in shown
     assert "--agent python:package.module:NAME" in shown
+
+
+def test_agents_names_the_page_on_declarations_and_prints_it():
+    assert "docs/dialect.md" in conformance("agents").stdout
+    page = Path(__file__).parents[2] / "docs/dialect.md"
+    assert conformance("agents", "--declarations").stdout == page.read_text(encoding="utf-8")
 
 
 def test_the_version_is_told():

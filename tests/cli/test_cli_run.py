@@ -8,6 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.cli import main
+from conformance.cli.chosen import core
+from conformance.cli.showing import unseen
+from conformance.loading.loader import bundled, load_all
+from conformance.report import Played, report
 
 HERE = Path(__file__).parent
 HELLO = str(HERE / "hello.yaml")
@@ -43,7 +47,7 @@ def test_an_agent_that_conforms_ends_with_0_and_its_certified_areas():
     result = run("HONEST")
     assert result.exit_code == 0
     assert "hello      pass" in result.stdout
-    assert "  RUN   certified " in result.stdout
+    assert "  WIRE  certified " in result.stdout
     assert "%" not in result.stdout
 
 
@@ -66,9 +70,11 @@ def test_a_failing_scenario_shows_clause_place_reason_evidence_and_the_command_t
         (["run", HELLO, "--agent", "pyton:a:B"], 2, "unknown kind 'pyton'"),
         (["run", HELLO, "--agent", "reference:summarise"], 2, "expected summarize"),
         (["run", HELLO, "--agent", "reference:on_limit=never"], 2, "on_limit is 'never'"),
+        (["run", HELLO, "--agent", "python:tiny_agents:MISDECLARED"], 2, "on_limit is 'never'"),
         (["run", HELLO, "--dialect", "summarise"], 2, "did you mean 'summarize'?"),
         (["run", HELLO, "--dialect", "on_limit=never"], 2, "on_limit is 'never'"),
         (["run", HELLO, "--dialect", "on_limt=stop"], 2, "did you mean 'on_limit'?"),
+        (["run", HELLO, "--dialect", "empty_is=a,b"], 2, 'empty_is=[no_parts, "null"]'),
         (["run", "helo-there-nobody"], 2, "'helo-there-nobody'"),
         (["run", HELLO, "--tag", "owm"], 2, "did you mean 'own'?"),
         (["run", HELLO, "--rule", "RUN-99"], 2, "there is no such rule"),
@@ -90,13 +96,50 @@ def test_what_a_user_can_get_wrong_ends_with_a_message_and_no_traceback(words, c
     assert "Traceback" not in result.output
 
 
-def test_a_rule_that_a_scenario_exercises_and_never_arms_ends_with_3(tmp_path):
-    quiet = tmp_path / "quiet.yaml"
+@pytest.fixture
+def quiet(tmp_path):
+    """A scenario that exercises a MUST which nothing in it arms."""
+    file = tmp_path / "quiet.yaml"
     text = Path(HELLO).read_text(encoding="utf-8").replace("id: hello", "id: quiet").replace("RUN-2", "SUM-1")
-    quiet.write_text(text, encoding="utf-8")
-    result = conformance("run", str(quiet), "--agent", "python:tiny_agents:HONEST")
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
+def test_a_selection_is_asked_for_nothing_beyond_it(quiet):
+    result = conformance("run", quiet, "--agent", "python:tiny_agents:HONEST")
+    assert result.exit_code == 0
+    assert "with nothing to judge" not in result.stdout
+
+
+@pytest.mark.parametrize("verb", ["run", "judge"])
+def test_over_the_whole_core_an_exercised_rule_that_was_never_armed_ends_with_3(quiet, tmp_path, monkeypatch, verb):
+    monkeypatch.setattr("conformance.cli.showing.core", lambda: frozenset({"quiet"}))
+    out = str(tmp_path / "out")
+    result = conformance("run", quiet, "--agent", "python:tiny_agents:HONEST", "--out", out)
+    if verb == "judge":
+        result = conformance("judge", out)
     assert result.exit_code == 3
     assert "with nothing to judge in any scenario: SUM-1" in result.stdout
+    assert result.stdout.splitlines()[-1] == "exit 3: no scenario of the core gave SUM-1 anything to judge"
+
+
+def test_the_core_is_what_run_plays_without_a_selection():
+    assert core() == {plan.id for plan in load_all(bundled()) if "core" in plan.tags}
+    rep = report({}, {}, [Played("hello", "blocking", None, "no key")], [])
+    assert unseen(rep, ["SUM-1"]) == ()
+    whole = report({}, {}, [Played(name, "blocking", None, "no key") for name in core()], [])
+    assert unseen(whole, ["SUM-1"]) == ["SUM-1"]
+
+
+def test_a_wrong_declaration_is_told_on_stderr_and_leaves_stdout_empty():
+    result = conformance("run", HELLO, "--agent", "python:tiny_agents:MISDECLARED", "--format", "json")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "on_limit is 'never'" in result.stderr
+
+
+def test_events_of_an_agent_without_channel_e_are_told():
+    result = run("SILENT")
+    assert "5 events came, first in hello, but channel E is not declared" in result.stdout
 
 
 def test_stdout_holds_the_json_report_alone_whatever_the_agent_prints():
@@ -139,6 +182,44 @@ def test_saved_recordings_are_judged_to_the_same_report(tmp_path):
     assert (tmp_path / "report.json").read_text(encoding="utf-8") == played.stdout
     judged = conformance("judge", str(tmp_path), "--format", "json")
     assert (judged.exit_code, judged.stdout) == (played.exit_code, played.stdout)
+
+
+#: Some of the kit's and one's own, in no order: reports have one of their own.
+SEVERAL = ("usage-of-a-failed-run", HELLO, "empty-once", "time-query-max-iters-1")
+
+
+@pytest.mark.parametrize(
+    ("agent", "repeat"),
+    [("reference:on_limit=stop", 1), ("python:tiny_agents:MOODY", 1), ("python:tiny_agents:MOODY", 11)],
+)
+def test_judge_gives_byte_for_byte_what_run_gave(tmp_path, monkeypatch, agent, repeat):
+    import tiny_agents  # noqa: PLC0415 - importable through the fixture
+
+    monkeypatch.setattr(tiny_agents.Moody, "sessions", 0)
+    words = ("--agent", agent, "--repeat", str(repeat), "--out", str(tmp_path), "--format", "json")
+    played = conformance("run", *(SEVERAL if repeat == 1 else (HELLO,)), *words)
+    judged = conformance("judge", str(tmp_path), "--format", "json")
+    assert (judged.exit_code, judged.stdout) == (played.exit_code, played.stdout)
+    cells = [(one["scenario"], one["cell"]) for one in json.loads(judged.stdout)["runs"]]
+    order = ["empty-once", "time-query-max-iters-1", "usage-of-a-failed-run", "hello"] if repeat == 1 else ["hello"]
+    assert cells == [(name, cell) for name in order for cell in ("blocking", "streaming/whole")]
+
+
+def test_the_order_of_named_files_does_not_matter(tmp_path):
+    conformance("run", HELLO, "empty-once", "--out", str(tmp_path))
+    files = sorted(map(str, tmp_path.glob("*.jsonl")))
+    one, other = (conformance("judge", *names, "--format", "json").stdout for names in (files, files[::-1]))
+    assert one == other
+
+
+def test_a_folder_that_holds_recordings_is_left_as_it_is(tmp_path):
+    run("HONEST", "--out", str(tmp_path))
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    result = run("HANGING", "--out", str(tmp_path))
+    assert result.exit_code == 2
+    assert "already holds recordings (1 *.jsonl, such as hello.blocking.1.jsonl)" in result.stderr
+    assert "name a new folder, or remove this one first" in result.stderr
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_a_failing_recording_fails_again_and_names_its_file(tmp_path):

@@ -68,6 +68,20 @@ class Interrupting(Honest):
         yield from super().run(given)
 
 
+class Moody(Honest):
+    """Wrong in every session but the first, each time in other words, so that it matters which one comes first."""
+
+    sessions = 0
+
+    def __init__(self, bench):
+        super().__init__(bench)
+        Moody.sessions += 1
+
+    def answer(self, given):
+        text = super().answer(given)
+        return text if Moody.sessions == 1 else f"{text} {Moody.sessions}"
+
+
 HONEST = InProcessAgent(INFO, Honest)
 PRINTING = InProcessAgent(INFO, Printing)
 HANGING = InProcessAgent(INFO, Hanging)
@@ -76,4 +90,7 @@ HOSTILE = InProcessAgent(INFO, Hostile)
 INTERRUPTING = InProcessAgent(
     AgentInfo(name="tiny", version="1", dialect=INFO.dialect, capabilities={"streaming": True}), Interrupting
 )
+MOODY = InProcessAgent(INTERRUPTING.info, Moody)
+MISDECLARED = InProcessAgent(AgentInfo(name="tiny", dialect={"on_limit": "never"}), Honest)
+SILENT = InProcessAgent(AgentInfo(name="tiny", channels=("M", "R"), dialect=INFO.dialect), Honest)
 NOT_AN_AGENT = "HONEST"

@@ -98,9 +98,21 @@ def test_a_finding_stands_with_the_line_of_its_record():
     assert "record 4: M m1 regular [user] tools=look" in text
 
 
-def test_a_declaration_that_would_fit_is_told():
-    text = shown(rule("DIA-1", Finding("Seen otherwise.", 2, fits=("on_limit", "error"))))
-    assert "what was seen fits the declaration on_limit: error" in text
+def test_a_rule_of_the_kits_own_predictions_tells_no_public_story():
+    assert "seen: " not in shown(rule("EXPECT", Finding("Broken.", 2)))
+    assert "seen: https://example.org/1" in shown(rule("RUN-1", Finding("Broken.", 2)))
+
+
+def test_the_line_of_a_record_is_cut():
+    s = Story()
+    s.ask()
+    s.reply(text="word " * 35)
+    s.outcome("answered", text="42")
+    broken = rule("RUN-1", Finding("Broken.", 3))
+    rep = report({}, {}, [Played("told", "blocking", judge(s.recording(), [broken]))], [broken])
+    text = " ".join(terminal(rep, {"RUN-1": broken}, str, width=400).split())
+    line = text[text.index("record 3: ") + len("record 3: ") : text.index(" characters)")]
+    assert len(line.partition("… (")[0]) == 160
 
 
 def test_a_warning_is_one_line_and_does_not_fail():
@@ -148,3 +160,28 @@ def test_what_does_not_print_as_itself_is_shown_as_its_escape(text, expected):
 def test_a_long_text_is_cut_with_its_length():
     assert excerpt("abcdef", 3) == "abc… (6 characters)"
     assert excerpt("abc", 3) == "abc"
+
+
+@pytest.mark.parametrize(
+    ("plays", "missed", "said"),
+    [
+        ({"error": "no key"}, (), "exit 3: 1 scenario could not be run or decided, first dead"),
+        ({}, ("HIS-4",), "exit 3: no scenario of the core gave HIS-4 anything to judge"),
+    ],
+)
+def test_the_last_line_says_why_the_exit_code_is_3(plays, missed, said):
+    rules = [rule("RUN-1", OK)]
+    text = terminal(made(*rules, **plays), {"RUN-1": rules[0]}, str, missed=missed, code=3)
+    assert text.splitlines()[-1] == said
+
+
+def test_that_nothing_was_judged_is_a_reason_of_its_own():
+    nothing = rule("RUN-1")
+    text = terminal(made(nothing), {"RUN-1": nothing}, str, code=3)
+    assert text.splitlines()[-1] == "exit 3: nothing that the agent did could be judged"
+
+
+def test_a_must_that_nothing_armed_is_what_an_area_lacks():
+    assert "not certified  1 of 2 rules armed, 1 of 1 units pass, 0 warnings; RUN-2 not-observed (nothing" in shown(
+        rule("RUN-1", OK), rule("RUN-2")
+    )

@@ -442,3 +442,77 @@ def test_a_call_in_a_reply_that_was_cut_off_need_not_be_fed_back_by_a_run_that_e
     s.outcome("truncated")
     judged = list(BY_ID["ACT-4"].check(view(s.recording())))
     assert judged == []
+
+
+GUARDED = [("look", {"n": 1}, f"c{number}") for number in range(1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("limits", "guards", "kept_back"),
+    [
+        ({}, True, 0),
+        ({"max_tool_calls": 2}, True, 1),
+        ({"max_tool_calls": 2}, None, 0),
+        ({"max_same_call": 1}, True, 2),
+        ({}, {"max_tool_calls": 1}, 2),
+        ({"max_tool_calls": 3}, {}, 0),
+    ],
+)
+def test_a_guard_keeps_back_only_what_is_beyond_it(limits, guards, kept_back):
+    s = said(
+        *GUARDED,
+        scenario={"limits": limits},
+        capabilities={"guards": guards} if guards is not None else {},
+        dialect={"on_guard": "refuse"},
+    )
+    found = [one for one in judged("ACT-1", s) if isinstance(one, Finding)]
+    assert len(found) == len(GUARDED) - kept_back
+
+
+@pytest.mark.parametrize(("threshold", "findings"), [(1, 0), (2, 1), (3, 1)])
+def test_a_breaker_keeps_a_call_back_only_after_its_failures(threshold, findings):
+    s = said(*ONE, capabilities={"circuit_breaker": {"threshold": threshold}})
+    s.execute("look", {"n": 1}, "c1", error=("ValueError", "boom"))
+    s.ask()
+    s.reply(calls=[("look", {"n": 2}, "c2")])
+    s.ask()
+    s.reply("42")
+    assert sum(isinstance(one, Finding) for one in judged("ACT-1", s)) == findings
+
+
+@pytest.mark.parametrize("stop", ["length", "filter"])
+def test_a_reply_that_was_cut_may_be_asked_for_again_without_its_calls(stop):
+    s = Story(tools=TOOLS)
+    s.ask()
+    s.reply(calls=[("look", "{", "c1")], stop=stop, keep=False)
+    s.ask()
+    s.reply("42")
+    assert judged("ACT-4", s) == []
+
+
+def test_a_cut_reply_that_is_carried_is_answered():
+    s = said(("look", "{", "c1"), stop="length")
+    s.ask()
+    assert "has no result" in one("ACT-4", s).message
+
+
+@pytest.mark.parametrize(("answer", "warns"), [("look ran: done", True), ("look did not run, n is missing", False)])
+def test_an_answer_that_reads_as_a_success_warns(answer, warns):
+    s = said(("look", "{", "c1"))
+    s.answer("c1", answer)
+    s.ask()
+    found = [one for one in judged("ACT-4", s) if isinstance(one, Finding)]
+    assert [one.level for one in found] == [SHOULD] * warns
+
+
+@pytest.mark.parametrize(("capabilities", "judges"), [({}, 0), ({"sessions": True}, 1)])
+def test_a_value_of_an_earlier_run_is_owed_where_the_session_is_kept(capabilities, judges):
+    s = ran(ONE, ONE, capabilities=capabilities)
+    s.end()
+    s.begin("And now?")
+    s.plan["runs"].append({"user": "And now?", "model": [{"answer": "42"}]})
+    s.ask(messages=[{"role": "user", "content": "And now?"}])
+    s.reply(calls=[("look", {"n": 42}, "c2")])
+    reply = next(r for r in reversed(s.records) if r.kind == "model/reply")
+    reply.data["resolved"] = [{"path": "calls[0].args.n", "from": "x1", "value": 42}]
+    assert len(judged("ACT-7", s)) == judges

@@ -533,3 +533,113 @@ def test_evt_1_fails_what_is_sent_in_the_place_of_an_event():
     s.record("agent", "garbage", run="r1", line="42")
     s.event("RUN_FINISHED")
     assert only("EVT-1", s).message == "run r1: '42' was sent in the place of an event"
+
+
+def test_evt_2b_a_steps_name_is_no_id():
+    step = (("STEP_STARTED", {"stepName": "round"}), ("STEP_FINISHED", {"stepName": "round"}))
+    assert judged("EVT-2b", stream("RUN_STARTED", *step, *step, "RUN_FINISHED")) == []
+    assert judged("EVT-2b", stream("RUN_STARTED", *step, *step, start("t1"), end("t1"), "RUN_FINISHED")) == [OK]
+
+
+def test_evt_4b_a_result_may_be_what_ends_a_call_in_chunks():
+    chunk = ("TOOL_CALL_CHUNK", {"toolCallId": "c1", "toolCallName": "look", "delta": "{}"})
+    assert judged("EVT-4b", stream("RUN_STARTED", chunk, result("c1"), "RUN_FINISHED")) == [OK]
+
+
+def test_evt_6_a_snapshot_shows_calls_and_results_too():
+    def stored(*messages):
+        s = Story()
+        s.event("RUN_STARTED")
+        s.ask()
+        s.reply(calls=[("look", {"n": 1}, "c1"), ("look", {"n": 2}, "c2")])
+        for n in (1, 2):
+            s.execute("look", {"n": n}, f"c{n}", n)
+        s.call_events("look", {"n": 1}, "c1", "1")
+        s.event("MESSAGES_SNAPSHOT", messages=list(messages))
+        s.event("RUN_FINISHED")
+        return s
+
+    asks = {
+        "id": "a",
+        "role": "assistant",
+        "toolCalls": [{"id": "c2", "type": "function", "function": {"name": "look", "arguments": '{"n":2}'}}],
+    }
+    answers = {"id": "b", "role": "tool", "toolCallId": "c2", "content": "2"}
+    assert findings("EVT-6", stored(asks, answers)) == []
+    assert "no event shows its result" in only("EVT-6", stored(asks)).message
+    assert len(findings("EVT-6", stored())) == 2
+
+
+def never_ran(shown, *, told="unknown tool nope", goes_on=True):
+    s = Story()
+    s.event("RUN_STARTED")
+    s.ask()
+    s.reply(calls=[("nope", {}, "c1")])
+    s.call_events("nope", {}, "c1", shown)
+    s.answer("c1", told)
+    if goes_on:
+        s.ask()
+        s.reply("42")
+        s.text("42")
+    s.event("RUN_FINISHED")
+    return s
+
+
+@pytest.mark.parametrize("shown", ["42", "ok", "", "no error, all fine"])
+def test_evt_6_a_call_that_never_ran_is_not_shown_as_a_success(shown):
+    for goes_on in (True, False):
+        finding = only("EVT-6", never_ran(shown, goes_on=goes_on))
+        assert (finding.level, "nothing ran for it" in finding.message) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("shown", "told"),
+    [
+        ("Unknown tool.", "unknown tool nope"),
+        ("Error: there is no such tool", "unknown tool nope"),
+        ("Ask a person.", "Ask a person."),
+        ("Ask a person.", '{"result": "Ask a person."}'),
+    ],
+)
+def test_evt_6_a_call_that_never_ran_is_shown_as_a_failure_or_as_the_model_was_told(shown, told):
+    assert judged("EVT-6", never_ran(shown, told=told)) == [OK, OK]
+
+
+@pytest.mark.parametrize("shown", ["no error, all fine", "done without errors", "0 failures", "nothing went wrong"])
+def test_evt_6_a_denied_failure_is_none(shown):
+    s = Story()
+    s.event("RUN_STARTED")
+    s.ask()
+    s.reply(calls=[("look", {}, "c1")])
+    s.execute("look", {}, "c1", error=("Boom", "broke"))
+    s.call_events("look", {}, "c1", shown)
+    s.event("RUN_FINISHED")
+    assert "the tool failed with Boom" in only("EVT-6", s).message
+
+
+def test_evt_6_thinking_that_is_shown_in_part_is_shown():
+    think = "I have to look at the tide table of Bergen first."
+
+    def leaks(text):
+        s = Story()
+        s.event("RUN_STARTED")
+        s.ask()
+        s.reply("42", thinking=think)
+        s.text(text, "t0")
+        s.text("42")
+        s.event("RUN_FINISHED")
+        return findings("EVT-6", s)
+
+    assert len(leaks(f"Thinking: {think[:30]}…")) == 1
+    assert leaks("I have to look.") == []
+
+
+def test_evt_6_words_that_thinking_shares_with_others_are_not_thinking():
+    s = Story(user="How high is the water at Bergen now?")
+    s.event("RUN_STARTED")
+    s.ask()
+    s.reply("42", thinking="They ask: How high is the water at Bergen now?")
+    s.text("You asked: How high is the water at Bergen now?", "t0")
+    s.text("42")
+    s.event("RUN_FINISHED")
+    assert findings("EVT-6", s) == []

@@ -141,16 +141,16 @@ def test_a_call_without_an_id_that_was_dropped_is_found_unless_refusal_is_declar
     assert judged("HIS-3b", looked(calls=calls, messages=[USER], dialect={"bad_ids": "refuse"})) == []
 
 
-def unanswered(answer=None, *, keep=True, ran=False):
+def unanswered(answer=None, *, keep=True, ran=False, ending="returned", **story):
     """A call in the last round that is skipped; the next run's request follows."""
-    s = Story(max_iters=1, dialect={"last_round_tools": "skip", "on_limit": "stop"})
+    s = Story(max_iters=1, dialect={"last_round_tools": "skip", "on_limit": "stop"}, **story)
     s.ask()
     s.reply(calls=[("look", {}, "c1")], keep=keep)
     if ran:
         s.execute("look", {}, "c1", 42)
     if answer is not None:
         s.answer("c1", answer)
-    s.end()
+    s.end(ending)
     s.begin("And now?", max_iters=1)
     s.ask()
     return s
@@ -170,8 +170,34 @@ def test_a_blank_result_of_a_call_that_never_ran_is_found():
     assert "its result is blank" in one("HIS-4", unanswered(" ")).message
 
 
-def test_a_call_taken_out_of_the_history_needs_no_result():
+@pytest.mark.parametrize("content", ["42", "done", '{"total": 0}', "ran: fine"])
+def test_a_call_that_never_ran_and_reads_as_if_it_had_is_found(content):
+    assert "never ran and its result is" in one("HIS-4", unanswered(content)).message
+
+
+@pytest.mark.parametrize(
+    "content", ["Not run.", "skipped: out of rounds", "Denied by the user.", "未执行", '{"status": "interrupted"}']
+)
+def test_any_words_that_say_a_call_never_ran_will_do(content):
+    assert judged("HIS-4", unanswered(content)) == [OK]
+
+
+def test_a_call_that_is_taken_out_of_the_history_of_a_kept_session_is_found():
+    assert "is gone from the history" in one("HIS-4", unanswered(keep=False, capabilities={"sessions": True})).message
+
+
+def test_a_call_that_the_agent_may_have_taken_back_needs_no_result():
     assert judged("HIS-4", unanswered(keep=False)) == []
+    s = unanswered(keep=False, capabilities={"sessions": True}, ending="cancelled")
+    assert judged("HIS-4", s) == []
+
+
+def test_a_call_dropped_from_the_next_request_of_its_run_is_found():
+    s = Story()
+    s.ask()
+    s.reply(calls=[("look", {}, "c1")], keep=False)
+    s.ask()
+    assert "is gone from the history" in one("HIS-4", s).message
 
 
 def test_a_call_that_ran_is_not_judged_as_one_that_did_not():
@@ -229,6 +255,22 @@ def test_the_users_text_lost_on_the_way_is_found():
 
 def test_a_compaction_may_take_the_users_text_away():
     assert judged("HIS-7", asked([USER], [text("Summary: looking.")], between=[text("Summarise")])) == [OK]
+
+
+def compacted_at_once(after):
+    """A compaction before the run's first reply, and the request that came of it."""
+    s = Story(dialect={"side_calls": {"compaction": [{"text": "Summarise"}]}})
+    s.ask(messages=[text("Summarise")])
+    s.reply("short", keep=False)
+    s.ask(messages=after)
+    s.reply("42")
+    return s
+
+
+def test_a_compaction_before_the_first_reply_keeps_what_the_user_asked():
+    assert judged("HIS-7", compacted_at_once([text("Earlier: nothing."), USER])) == [OK]
+    assert judged("HIS-7", compacted_at_once([text("Told: What is it?", "system")])) == []
+    assert "is gone" in one("HIS-7", compacted_at_once([text("Summary: short.")])).message
 
 
 def test_the_text_of_the_next_run_is_looked_for_there():

@@ -310,8 +310,11 @@ def test_a_failure_that_says_nothing_of_the_limit_warns():
     assert "nothing the caller reads says so: ['stopped']" in finding.message
 
 
-def test_without_events_a_marker_is_not_asked_for():
-    assert judged("LIM-5", summarised(marker=None, channels="MTR")) == []
+def test_without_events_a_marker_cannot_be_seen():
+    applies = BY_ID["LIM-5"].applies
+    assert applies(view(summarised(marker=None, channels="MTR").recording())) == "channel E"
+    assert applies(view(summarised().recording())) is None
+    assert applies(view(rounds(1, max_iters=1, dialect=STOP, channels="MTR").recording())) is None
 
 
 # LIM-6
@@ -455,3 +458,55 @@ def test_an_answer_in_the_first_round_proves_nothing_of_a_budget_of_one():
     s = answered(1, max_iters=1)
     s.outcome("answered")
     assert judged("LIM-10", s) == []
+
+
+# What the hunters of wrong verdicts found.
+
+
+@pytest.mark.parametrize(("response", "found"), [({"retry_then_error": 1}, 1), ("finish", 0), ("error", 0)])
+def test_an_empty_reply_in_round_n_is_the_limit_only_where_one_more_request_would_come(response, found):
+    s = rounds(1, max_iters=2, dialect={**STOP, "retry_budget": "counts", "empty_response": response})
+    s.ask()
+    s.reply(parts=[], keep=False)
+    s.outcome("error")
+    assert len(judged("LIM-5", s)) == found
+
+
+@pytest.mark.parametrize(("declared", "owed"), [("refuse", 0), ("drop", 1), ("pass", 1)])
+def test_a_call_of_the_last_round_that_is_refused_does_not_run(declared, owed):
+    closed = {**LOOK, "parameters": {"type": "object", "properties": {}}}
+    s = Story(max_iters=1, tools={"look": closed}, dialect={**STOP, "extra_args": declared})
+    s.ask()
+    s.reply(calls=[("look", {"loud": True}, "c1")])
+    s.outcome("limit")
+    assert sum(isinstance(one, Finding) for one in judged("LIM-3", s)) == owed
+
+
+def test_a_retry_offers_all_tools_too():
+    s = Story(max_iters=2)
+    s.ask()
+    s.reply(parts=[], keep=False)
+    s.ask(tools=None)
+    assert "m2 (round 1 of run r1) offers []" in said("LIM-9", s).message
+
+
+def test_a_tool_without_its_arguments_is_not_the_tool():
+    taking = {**LOOK, "parameters": {"type": "object", "properties": {"n": {"type": "integer"}}}}
+    s = Story(max_iters=2, tools={"look": taking})
+    s.ask()
+    s.body["tools"][0]["function"]["parameters"] = {"type": "object", "properties": {}}
+    assert "offers ['look'] without its arguments" in said("LIM-9", s).message
+
+
+@pytest.mark.parametrize(("claim", "right"), [("limit", 1), ("refused", 1), ("error", 1), ("answered", 0)])
+def test_zero_rounds_end_as_the_limit_or_as_a_refusal(claim, right):
+    s = Story(max_iters=0)
+    s.outcome(claim)
+    assert judged("LIM-10", s).count(OK) == right
+
+
+def test_an_answer_keeps_no_budget_where_there_is_none():
+    s = Story(dialect={"default_max_iters": "unlimited"})
+    s.ask()
+    s.reply(text="It is 42.")
+    assert judged("LIM-1", s) == []

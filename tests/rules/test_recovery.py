@@ -299,3 +299,12 @@ def test_a_summary_that_overflows_is_counted_by_its_own_rule():
     s.fail(**TOO_LONG)
     s.outcome("limit", text="Stopped.")
     assert judged("REC-3", s) == [OK]
+
+
+def test_a_text_of_the_stream_that_the_model_never_said_is_found_beside_an_honest_result():
+    s = told("empty", end=None, dialect={"empty_response": "finish"})
+    s.text("All done!")
+    s.event("RUN_FINISHED")
+    s.outcome("empty", text="")
+    [message] = breaches("REC-1", s)
+    assert 'shows "All done!", which the model never said' in message

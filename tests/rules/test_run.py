@@ -1,5 +1,6 @@
 """RUN on recordings told by hand: endings that lie, and endings that are unusual but right."""
 
+import base64
 import hashlib
 
 import pytest
@@ -217,8 +218,9 @@ def test_run_2_the_cap_is_the_end_of_patience():
     assert "yielded 1 events and had to be stopped" in only("RUN-2", stream("RUN_STARTED", how="cap")).message
 
 
-def test_run_2_an_agent_that_declares_no_limit_is_lim_8s():
-    assert judged("RUN-2", capped(dialect={"default_max_iters": "unlimited"})) == []
+def test_run_2_an_agent_that_declares_no_limit_is_warned_of_at_the_cap():
+    finding = only("RUN-2", capped(dialect={"default_max_iters": "unlimited"}))
+    assert (finding.level, "sent more than 60 requests" in finding.message) == (SHOULD, True)
 
 
 def test_run_2_without_a_callers_limit_the_declared_default_bounds_the_calls():
@@ -296,7 +298,11 @@ def test_run_3_another_failure_than_it_was_is_a_warning():
 
 @pytest.mark.parametrize(
     "story",
-    [failed(said="guard"), failed(raised="Whatever"), limited(said="tool_error")],
+    [
+        failed(said="guard", capabilities={"guards": {"token_budget": 1}}),
+        failed(raised="Whatever"),
+        limited(said="tool_error"),
+    ],
     ids=["a guard", "an exception", "a tool error"],
 )
 def test_run_3_what_only_the_agent_knows_is_believed(story):
@@ -487,7 +493,10 @@ def test_run_4_an_empty_reply_ends_as_declared():
         return ending(s, "RUN_ERROR", "empty")
 
     assert judged("RUN-4", empty()) == [OK]
-    assert "an empty reply (m1) ends as empty_response 'finish'" in only("RUN-4", empty({"empty_response": "finish"})).message
+    assert (
+        "an empty reply (m1) ends as empty_response 'finish'"
+        in only("RUN-4", empty({"empty_response": "finish"})).message
+    )
 
 
 def test_run_4_a_cut_reply_ends_as_declared():
@@ -884,3 +893,120 @@ def test_run_5_speaks_of_the_result_where_no_event_was_sent():
     s.fail(401)
     s.outcome("model_error", reason="401")
     assert findings("RUN-5", s) == []
+
+
+@pytest.mark.parametrize("said", ["guard", "gate", "unverified", "waiting", "interrupted"])
+def test_run_3_a_cause_that_the_agent_cannot_have_explains_nothing(said):
+    finding = only("RUN-3", failed(said=said))
+    assert (finding.level, f"says {said!r}, but the model calls show 'model_error'" in finding.message) == (
+        SHOULD,
+        True,
+    )
+
+
+@pytest.mark.parametrize(("stop", "said"), [("length", "filtered"), ("filter", "truncated")])
+def test_run_3_a_cut_by_the_one_is_no_cut_by_the_other(stop, said):
+    assert only("RUN-3", last("The ans", stop=stop, said=said)).level == SHOULD
+
+
+def test_run_3_a_result_that_is_declared_and_not_given_is_warned_of():
+    quiet = Story()
+    quiet.ask()
+    quiet.reply("42")
+    finding = only("RUN-3", quiet)
+    assert (finding.level, "returned without an outcome" in finding.message) == (SHOULD, True)
+    assert findings("RUN-3", answered(said=None, channels="MTE")) == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("finish_reason=length", True),
+        ("max_tokens reached", True),
+        ("Truncated.", True),
+        ("回答被截断", True),
+        ("done", False),
+    ],
+)
+def test_run_3b_a_flag_speaks_of_the_cut(reason, told):
+    s = Story(dialect={"length_stop": "flag"})
+    s.ask()
+    s.reply("The ans", stop="length")
+    s.outcome("answered", text="The ans", reason=reason)
+    assert (judged("RUN-3b", s) == [OK]) is told
+
+
+def test_run_4_an_observer_that_breaks_the_run_is_one_that_was_declared():
+    spreads = {"listener_errors": "propagate"}
+    assert findings("RUN-4", answered(terminal="RUN_ERROR", dialect=spreads))
+    assert judged("RUN-4", answered(terminal="RUN_ERROR", dialect=spreads, capabilities={"callbacks": True})) == [OK]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"_{KEY}",
+        f"{KEY}_",
+        f"user-{KEY}",
+        f"{KEY}.json",
+        f"/v1/{KEY}/models",
+        f"api_key={KEY}&x=1",
+        f"api_key%3D{KEY}%26x",
+        f"key:{KEY}",
+        base64.b64encode(f"user:{KEY}".encode()).decode(),
+    ],
+)
+def test_run_6_a_secret_is_found_whatever_it_is_glued_to(text):
+    s = answered()
+    s.log(text)
+    assert len(findings("RUN-6", secretive(s))) == 1
+
+
+@pytest.mark.parametrize("shown", ["The answeris 42", "The answer\nis 42", "The  answer is 42"])
+def test_run_8_white_space_inside_a_message_is_a_part_of_the_text(shown):
+    def told(*shown):
+        s = Story()
+        s.ask()
+        s.reply("The answer is 42")
+        for number, text in enumerate(shown):
+            s.text(text, id=f"t{number}")
+        return ending(s, "RUN_FINISHED", "answered", text="The answer is 42")
+
+    assert "the last message" in only("RUN-8", told(shown)).message
+    assert judged("RUN-8", told("\nThe answer", "is 42 ")) == [OK, OK]
+
+
+def test_run_8_under_all_text_an_answer_call_is_a_part_of_the_text():
+    def told(text):
+        s = Story(dialect={"answer_by": "tool:done.text", "final_text": "all_text"})
+        s.ask()
+        s.reply("Let me look.", calls=[("look", {}, "c1")])
+        s.execute("look", {}, "c1", 42)
+        s.ask()
+        s.reply("So:", calls=[("done", {"text": "42"}, "c2")])
+        s.outcome("answered", text=text)
+        return s
+
+    assert judged("RUN-8", told("Let me look.\nSo:\n42")) == [OK]
+    assert len(findings("RUN-8", told("Let me look.\nSo:"))) == 1
+
+
+def test_run_8_under_all_text_a_snapshot_holds_all_texts_of_its_run():
+    s = Story(dialect={"final_text": "all_text"}, channels="MTE")
+    s.ask()
+    s.reply("Let me look.", calls=[("look", {}, "c1")])
+    s.execute("look", {}, "c1", 42)
+    s.ask()
+    s.reply("42")
+    texts = [("user", "Before?"), ("assistant", "Old."), ("user", "What is it?"), ("assistant", "Let me look.")]
+    messages = [
+        {"id": str(n), "role": role, "content": text} for n, (role, text) in enumerate((*texts, ("assistant", "42")))
+    ]
+    s.event("MESSAGES_SNAPSHOT", messages=messages)
+    s.event("RUN_FINISHED")
+    assert judged("RUN-8", s) == [OK]
+
+
+@pytest.mark.parametrize(("said", "right"), [("model_error", [OK]), ("error", [OK]), ("answered", []), ("guard", [])])
+def test_run_10_finds_right_what_it_looked_at(said, right):
+    assert judged("RUN-10", failed(max_iters=1, said=said, dialect={"on_limit": "stop"})) == right

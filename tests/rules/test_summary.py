@@ -337,3 +337,49 @@ def test_the_marker_after_the_summary_is_told():
     assert said("SUM-7", marked(first=False)).message.startswith(
         "the limit marker of run r1 came after the summary request m2"
     )
+
+
+@pytest.mark.parametrize(
+    ("behind", "warns"),
+    [
+        ("\n\nAnswer now with what you have.", False),
+        ("\n请立即回答。", False),
+        ("</result>", True),
+        ('", "state": "fine"}', True),
+        ("", True),
+    ],
+)
+def test_an_instruction_may_stand_behind_the_last_result(behind, warns):
+    s = at_the_limit("AURORA")
+    s.history[-1]["content"] += behind
+    s.ask(tools=None)
+    s.reply(text="AURORA")
+    assert sum(isinstance(one, Finding) for one in judged("SUM-5", s)) == warns
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({"summary": {"error": None, "text": "Bye."}}, False),
+        ({"summary": {"note": "the summary failed"}}, True),
+        ({"summary_failed": True}, True),
+        ({"summary_failed": False}, False),
+    ],
+)
+def test_the_names_of_fields_tell_no_failure(value, told):
+    s = at_the_limit()
+    s.ask(tools=None)
+    s.fail(500, message="Overheated.")
+    s.event("CUSTOM", name="limit", value=value)
+    s.event("RUN_FINISHED")
+    s.outcome("limit", text="Bye.")
+    assert [isinstance(one, Finding) for one in judged("SUM-4", s)] == [not told]
+
+
+@pytest.mark.parametrize(("terminal", "right"), [("raise", True), ("finished", False)])
+def test_an_exception_that_nobody_named_may_be_the_limits(terminal, right):
+    s = at_the_limit(dialect={"limit_terminal": terminal})
+    s.ask(tools=None)
+    s.fail(500, message="Overheated.")
+    s.raises("LimitReached", "The limit was reached and the summary failed.")
+    assert (judged("SUM-4", s) == [OK]) is right

@@ -84,14 +84,24 @@ def test_a_model_that_reports_nothing_leaves_nothing_to_judge():
     assert judged("USE-1", reported(usages=(None, None))) == []
 
 
+def beside(side, *reports):
+    s = two_calls((10, 1), (20, 2))
+    s.ask(side=side)
+    s.reply(text="Noted.", usage=(1, 1))
+    for one in (*BOTH, *reports):
+        report(s, *one)
+    return s
+
+
 def test_a_call_beside_the_loop_may_be_reported_or_not():
-    for extra in ((), (("reply-3", 1, 1),)):
-        s = two_calls((10, 1), (20, 2))
-        s.ask(side="compaction")
-        s.reply(text="Noted.", usage=(1, 1))
-        for one in (*BOTH, *extra):
-            report(s, *one)
-        assert judged("USE-1", s) == [OK] * (2 + len(extra))
+    assert judged("USE-1", beside("auxiliary")) == [OK] * 2
+    assert judged("USE-1", beside("auxiliary", ("reply-3", 1, 1))) == [OK] * 3
+
+
+def test_a_compaction_is_reported_as_any_call_of_the_loop():
+    assert judged("USE-1", beside("compaction", ("reply-3", 1, 1))) == [OK] * 3
+    [finding] = [one for one in judged("USE-1", beside("compaction")) if one is not OK]
+    assert finding.message.startswith("the model reported 1 in, 1 out for m3 (compaction), but no usage report")
 
 
 def test_reports_per_call_bind_those_who_declare_them():

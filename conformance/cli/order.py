@@ -1,0 +1,23 @@
+"""The one order of scenarios and plays, whether they are played or read back: the kit's own first, as they stand in it."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from conformance.loading.loader import bundled
+
+
+def place(scenario: str) -> tuple[int, str]:
+    """Where a scenario stands: by its place in the kit, and behind those by its id."""
+    places = _places()
+    return places.get(scenario, len(places)), scenario
+
+
+def cell_place(cell: Mapping[str, Any]) -> tuple[bool, str]:
+    """Where a cell stands: blocking first."""
+    return bool(cell.get("stream")), str(cell.get("chunking"))
+
+
+@cache
+def _places() -> Mapping[str, int]:
+    return {path.stem: number for number, path in enumerate(bundled())}
