@@ -10,9 +10,10 @@ from conformance.judge import judge
 from conformance.loading.schema_check import problems
 from conformance.reading.joined import view
 from conformance.recording import Header, Recording
-from conformance.report import Played, Report, report
+from conformance.report import Played, Report, facts, report
 from conformance.rule import Rule
 from conformance.runner import Cell
+from conformance.snapshot import stable_text
 
 
 def judged_again(recordings: Mapping[str, Recording], rules: Sequence[Rule]) -> Report:
@@ -69,8 +70,10 @@ def check(recording: Recording, name: str) -> None:
     except (DialectError, TypeError) as error:
         raise RecordingError(f"{name}:1: the header's dialect or cell cannot be read: {error}") from error
     try:
-        view(recording)
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        seen = view(recording)
+        facts(seen)
+        stable_text(seen)
+    except Exception as error:
         raise RecordingError(
             f"{name}: the records do not fit together ({error!r}), see docs/recording.md; was the file edited?"
         ) from error

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from conformance.errors import AgentError
@@ -32,6 +33,8 @@ class _Child:
 
     def __init__(self, spec: str, override: Mapping[str, Any] | None) -> None:
         self._job = {"agent": spec, "dialect": override}
+        # Where the kit was started, wherever a hung agent has gone since.
+        self._cwd = Path.cwd()
         self._process: asyncio.subprocess.Process | None = None
 
     async def play(self, plan: Scenario, cell: Cell) -> Recording:
@@ -65,6 +68,7 @@ class _Child:
             stdout=asyncio.subprocess.PIPE,
             limit=MAX_ANSWER,
             start_new_session=True,
+            cwd=self._cwd,
         )
         return self._process
 

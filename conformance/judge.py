@@ -69,7 +69,10 @@ _SAYING = frozenset("ERL")
 def judge(recording: Recording, rules: Iterable[Rule]) -> Judgement:
     """Judge one recording. Where the declaration does not fit what was seen, DIA-1 says so and the rest is read as it fits."""
     seen = view(recording)
-    fitted, shows = tuple(fit(seen).items()), {key: one.value for key, one in observed(seen).items()}
+    try:
+        fitted, shows = tuple(fit(seen).items()), {key: one.value for key, one in observed(seen).items()}
+    except Exception:  # noqa: BLE001 - the same, and DIA-1 then says so
+        fitted, shows = (), {}
     under = seen.declared
     for key, value in fitted:
         under = under.with_value(key, value)
@@ -153,7 +156,12 @@ def _result(rule: Rule, seen: View) -> Result:
     unable = rule.unable(seen)
     if unable is not None:
         return Result(rule.id, rule.level, Verdict.COULD_NOT_RUN, unable)
-    judged = list(rule.check(seen))
+    try:
+        judged = list(rule.check(seen))
+    except Exception as error:  # noqa: BLE001 - a recording may hold anything an agent says; no verdict is better than none at all
+        return Result(
+            rule.id, rule.level, Verdict.COULD_NOT_RUN, f"the recording cannot be read by this rule: {error!r:.200}"
+        )
     findings = tuple(one for one in judged if one is not OK and isinstance(one, Finding))
     if not judged:
         exercised = rule.id in seen.scenario.exercises

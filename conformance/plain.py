@@ -1,5 +1,6 @@
 """Values of foreign code as plain JSON data of our own, and as words where they are none. Trusts no method of theirs."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,7 +22,7 @@ def shown(value: Any, max_chars: int = 500) -> str:
     """A value in words for people, whatever it is."""
     try:
         return repr(value)[:max_chars]
-    except Exception:  # noqa: BLE001 - a foreign __repr__ may do anything
+    except BaseException:  # noqa: BLE001 - a foreign __repr__ may do anything, and so may end the process
         return f"(a {type(value).__name__} that cannot be shown)"
 
 
@@ -34,8 +35,10 @@ def _copied(value: Any, left: list[int]) -> Any:
     # The plain types and not their subclasses, which may be enumerations or worse.
     if isinstance(value, str):
         return str.__str__(value)
-    if isinstance(value, int | float):
-        return int(value) if isinstance(value, int) else float(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
     if isinstance(value, Mapping):
         return {_key(key): _copied(one, left) for key, one in value.items()}
     if isinstance(value, list | tuple):

@@ -7,6 +7,9 @@ from typing import Any
 
 from conformance.recording import Header, Record, Recording
 
+#: The most that a scenario's clock goes on: some 30 years, so that every clock can still be written as a date.
+MAX_PASSED_S = 1e9
+
 
 class Recorder:
     """
@@ -55,9 +58,10 @@ class Recorder:
         return self._start + timedelta(seconds=self._passed_s)
 
     def pass_time(self, delay_s: float) -> None:
-        """Let the scenario's clock go on; no real time passes."""
+        """Let the scenario's clock go on, to its end at most; no real time passes. A delay that is no number passes none."""
         with self._lock:
-            self._passed_s = round(self._passed_s + max(delay_s, 0.0), 6)
+            passed_s = self._passed_s + (delay_s if delay_s > 0 else 0.0)
+            self._passed_s = round(min(passed_s, MAX_PASSED_S), 6)
         self._on_time(self.now())
 
     def mute(self) -> None:

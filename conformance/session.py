@@ -42,6 +42,10 @@ class _Begun:
     fate: Outcome | ToolFailed
 
 
+def _word(value: Any) -> str:
+    return str.__str__(value) if isinstance(value, str) else shown(value)
+
+
 class Session:
     """
     One session of an agent, from the kit's side.
@@ -84,7 +88,8 @@ class Session:
     def connection(self, given: RunInput) -> RunInput:
         """The run's input with the way to this session's model."""
         way = {"wire": "openai_chat", "name": self.model_name, "base_url": self.base_url, "api_key": self.api_key}
-        return replace(given, model=way)
+        # A copy of its own: what the agent does to its input is no part of what it was given.
+        return replace(given, input=copy.deepcopy(given.input), limits=dict(given.limits), model=way)
 
     def begin(self, given: RunInput, spec: RunSpec) -> None:
         """A run starts: its script answers from now on."""
@@ -182,7 +187,7 @@ class Session:
     def _start(self, name: str, arguments: Mapping[str, Any], call_id: str | None) -> _Begun:
         number = self._recorder.number("x")
         run = self._open[-1] if self._open else self._last
-        name, call_id = str(name), None if call_id is None else str(call_id)
+        name, call_id = _word(name), None if call_id is None else _word(call_id)
         fate = None
         try:
             given = plain(arguments, MAX_ARGUMENT_CHARS)

@@ -45,6 +45,7 @@ class _Names:
     def __getitem__(self, key: Any) -> str:
         if key is None or key == "":
             return "-" if key is None else '""'
+        key = key if isinstance(key, str) else value_text(key)
         return self._known.setdefault(key, f"{self._letter}{len(self._known) + 1}")
 
 

@@ -33,6 +33,12 @@ from fake_models.in_process import CallableModel
 
 #: Most events of one run; a flood ends there. The longest honest stream of the library has some 300.
 MAX_EVENTS = 10_000
+#: Most records of one run, whatever they are of; a run that goes on logging or calling tools ends there.
+MAX_RECORDS = 20_000
+#: Longest text of an outcome, and of a log record, in characters.
+MAX_TEXT_CHARS, MAX_LOG_CHARS = 1_000_000, 2_000
+#: How long an agent may take to open a session, as for the handshake of the command protocol.
+OPEN_S = 60.0
 #: Largest event, in characters of JSON: the line limit of the command protocol.
 MAX_EVENT_CHARS = 8 * 1024 * 1024
 #: How long a run may take in all, in deadlines.
@@ -47,6 +53,10 @@ GRACE_S = 0.2
 _ITERATED = ("__iter__", "__aiter__", "__await__")
 #: Runs a coroutine to its end on the agent's thread.
 Drain = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+class _Escaped(Exception):  # noqa: N818 - what happened, not an error of ours
+    """What came out of foreign code, in words: the thing itself may be a SystemExit, or do anything when it is looked at."""
 
 
 class _Flood(Exception):  # noqa: N818 - what happened, not an error of ours
@@ -67,10 +77,14 @@ class _Thread:
     def _serve(self) -> None:
         while (item := self._work.get()) is not None:
             work, future = item
+            if not future.set_running_or_notify_cancel():
+                continue
             try:
-                future.set_result(work())
+                result = work()
             except BaseException as error:  # noqa: BLE001 - carried to whoever waits
-                future.set_exception(error)
+                future.set_exception(_Escaped(f"{_name(error)}: {_text(error)}"))
+            else:
+                future.set_result(result)
         self._loop.close()
 
     def start(self, work: Callable[[], Any]) -> Future[Any]:
@@ -108,7 +122,7 @@ class InProcess:
     """An `Agent` in this process."""
 
     def __init__(self, agent: InProcessAgent, on_time: Callable[[datetime], None]) -> None:
-        self.info: AgentInfo = agent.info
+        self.info = _checked(agent.info)
         self.on_time = on_time
         self.stuck = False
         self._agent = agent
@@ -117,12 +131,15 @@ class InProcess:
     async def open(self, session: Session) -> _Handle:
         """Begin a session. What the agent's own `open` raises is an AgentError: nothing ran that could be judged."""
         bench = bench_for(session)
+        opened = asyncio.wrap_future(self._thread.start(lambda: self._agent.open(bench)))
+        await asyncio.wait({opened}, timeout=OPEN_S)
+        if not opened.done():
+            self.stuck = True
+            raise AgentError(f"agent {self.info.name!r}: a session was not open after {OPEN_S} s")
         try:
-            runner = await asyncio.wrap_future(self._thread.start(lambda: self._agent.open(bench)))
-        except Exception as error:
-            raise AgentError(
-                f"agent {self.info.name!r}: opening a session raised {_name(error)}: {_text(error)}"
-            ) from error
+            runner = opened.result()
+        except _Escaped as error:
+            raise AgentError(f"agent {self.info.name!r}: opening a session raised {error}") from error
         if not callable(getattr(runner, "run", None)):
             raise AgentError(f"agent {self.info.name!r}: a session is {shown(runner, 80)}, which has no method run")
         return _Handle(runner, session)
@@ -145,10 +162,9 @@ class InProcess:
     async def close(self, handle: _Handle) -> None:
         """End a session; what the agent's own `close` raises or does not finish is its own affair."""
         handle.session.release()
-        close = getattr(handle.runner, "close", None)
-        if self.stuck or close is None:
+        if self.stuck:
             return
-        done = asyncio.wrap_future(self._thread.start(partial(_closed, close, self._thread.drain)))
+        done = asyncio.wrap_future(self._thread.start(partial(_closed, handle.runner, self._thread.drain)))
         await asyncio.wait({done}, timeout=GRACE_S)
         self.stuck = not done.done()
         if done.done():
@@ -159,8 +175,9 @@ class InProcess:
         self._thread.stop()
 
 
-def _closed(close: Callable[[], Any], drain: Drain) -> None:
-    result = close()
+def _closed(runner: Runner, drain: Drain) -> None:
+    close = getattr(runner, "close", None)
+    result = close() if close is not None else None
     if inspect.isawaitable(result):
         drain(_awaited(result))
 
@@ -173,14 +190,15 @@ async def _ends(
     done: asyncio.Future[Any], seen: Callable[[], int], deadline_s: float, overrun: Callable[[], bool]
 ) -> How | None:
     """None once the run is done; else how it has to be ended: after a deadline of silence, the total time or its cap."""
-    before, quiet = seen(), 0
+    first = before = seen()
+    quiet = 0
     for _ in range(TOTAL_DEADLINES * LOOKS):
         await asyncio.wait({done}, timeout=deadline_s / LOOKS)
         if done.done():
             return None
-        if overrun():
-            return "cap"
         now = seen()
+        if overrun() or now - first > MAX_RECORDS:
+            return "cap"
         quiet = quiet + 1 if now == before else 0
         before = now
         if quiet >= LOOKS:
@@ -281,14 +299,48 @@ def _name(error: BaseException) -> str:
 
 def _text(error: BaseException) -> str:
     try:
-        return str(error)[:10_000]
-    except Exception:  # noqa: BLE001 - a foreign __str__ may do anything
+        return str.__str__(str(error))[:10_000]
+    except BaseException:  # noqa: BLE001 - a foreign __str__ may do anything, and so may end the process
         return "(its message cannot be read)"
 
 
 def _said(value: Any) -> str | None:
     """A word of an outcome; what is no text is shown instead, so that it is judged and not lost."""
-    return value if value is None else str.__str__(value) if isinstance(value, str) else shown(value)
+    if value is None:
+        return None
+    return str.__str__(value)[:MAX_TEXT_CHARS] if isinstance(value, str) else shown(value)
+
+
+def _checked(info: Any) -> AgentInfo:
+    """
+    What the agent says of itself, as plain data of our own.
+
+    Raises:
+        SpecError: a field is of another type than AgentInfo says.
+    """
+    if not isinstance(info, AgentInfo):
+        raise SpecError(f"the agent's info is {shown(info, 80)}, expected an AgentInfo")
+    kept: dict[str, Any] = {}
+    for field, kind in _INFO.items():
+        value = getattr(info, field)
+        try:
+            kept[field] = plain(value, MAX_EVENT_CHARS)
+        except ValueError as error:
+            raise SpecError(f"the agent's info: {field} is {shown(value, 80)}: {error}") from None
+        if not isinstance(kept[field], kind):
+            raise SpecError(f"the agent's info: {field} is {shown(value, 80)}, expected {_KINDS[kind]}")
+    lists = {field: tuple(map(str, kept[field])) for field in ("wires", "channels", "knobs")}
+    return AgentInfo(**kept | lists)
+
+
+#: The fields of AgentInfo and the plain types they must have.
+_INFO: Mapping[str, Any] = {
+    **dict.fromkeys(("name", "version", "language"), str),
+    **dict.fromkeys(("wires", "channels", "knobs"), list),
+    **dict.fromkeys(("dialect", "capabilities"), dict),
+    "profile": str | None,
+}
+_KINDS: Mapping[Any, str] = {str: "a text", list: "a tuple of texts", dict: "a mapping", str | None: "a text or None"}
 
 
 class _LogRecords(logging.Handler):
@@ -301,8 +353,8 @@ class _LogRecords(logging.Handler):
         try:
             message = record.getMessage()
         except Exception:  # noqa: BLE001 - arguments that do not fit their message are the agent's
-            message = str(record.msg)
-        data = {"run": self._run, "level": record.levelname, "logger": record.name, "message": message[:10_000]}
+            message = record.msg if isinstance(record.msg, str) else shown(record.msg)
+        data = {"run": self._run, "level": record.levelname, "logger": record.name, "message": message[:MAX_LOG_CHARS]}
         self._recorder("agent", "log", data)
 
 
@@ -385,7 +437,7 @@ def find(spec: str) -> InProcessAgent:
             f"agent 'python:{spec}': importing {module_name!r} raised {_name(error)}: {_text(error)}. "
             f"Looked in the current folder and the installed packages."
         ) from error
-    agent = getattr(module, name, None)
+    agent = vars(module).get(name)
     if not isinstance(agent, InProcessAgent):
         values = [key for key, value in vars(module).items() if isinstance(value, InProcessAgent)]
         hint = f"it has {', '.join(values)}" if values else "it has none"

@@ -5,6 +5,7 @@ A verb's file is imported when the verb is asked for, and imports click alone at
 inside its function. So `--help` does not wait for YAML, JSON Schema and the event models, which take ten times as long.
 """
 
+import contextlib
 import importlib
 import io
 import sys
@@ -62,6 +63,13 @@ class Verbs(click.Group):
             click.echo("\n".join(map(printable, str(error).split("\n"))), err=True)
             exists = isinstance(error, AgentError) and not isinstance(error, SpecError)
             ctx.exit(COULD_NOT_RUN if exists else USAGE)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            # A full disk, a folder that is gone: whatever the system refuses is said, and nothing was decided.
+            with contextlib.suppress(OSError):
+                click.echo(f"the system refused: {printable(str(error))}", err=True)
+            ctx.exit(USAGE)
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

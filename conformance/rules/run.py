@@ -114,7 +114,9 @@ def the_run_ends(view: View) -> Judged:
             )
         elif run.how == "cap" or refused:
             seq = refused[0].seq if refused else run.end_seq
-            what = f"sent more than {view.scenario.cap} requests" if refused else f"yielded {len(run.events)} events"
+            what = (
+                f"sent more than {view.scenario.cap} requests" if refused else f"left {run.end_seq - run.seq} records"
+            )
             # Under `unlimited` the agent said that it has no bound of its own.
             level = SHOULD if unlimited else None
             yield Finding(f"run {run.id} {what} and had to be stopped", seq, level=level)

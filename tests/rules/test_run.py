@@ -215,7 +215,7 @@ def capped(**story):
 
 def test_run_2_the_cap_is_the_end_of_patience():
     assert "sent more than 60 requests" in only("RUN-2", capped(max_iters=3)).message
-    assert "yielded 1 events and had to be stopped" in only("RUN-2", stream("RUN_STARTED", how="cap")).message
+    assert "left 2 records and had to be stopped" in only("RUN-2", stream("RUN_STARTED", how="cap")).message
 
 
 def test_run_2_an_agent_that_declares_no_limit_is_warned_of_at_the_cap():
