@@ -162,3 +162,15 @@ def test_advice_that_another_recording_contradicts_is_withdrawn():
     assert finding.message.endswith(
         "; it shows finish in told, {'retry_then_error': 1} in told, so that no declaration fits"
     )
+
+
+def test_a_rule_that_cannot_read_a_recording_could_not_run_and_stops_no_other():
+    def breaks(_view):
+        raise TypeError("unhashable")
+        yield OK
+
+    broken, sound = judge(
+        Story().recording(), [Rule("RUN-1", MUST, "c", "w", "M", breaks), rule(OK, id="RUN-2")]
+    ).results
+    assert (broken.verdict, sound.verdict) == (Verdict.COULD_NOT_RUN, Verdict.PASS)
+    assert broken.reason == "the recording cannot be read by this rule: TypeError('unhashable')"

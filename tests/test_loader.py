@@ -569,3 +569,36 @@ def test_any_value_at_any_place_gives_a_scenario_or_a_problem(path, new):
     loaded = either(json.dumps(put(WHOLE, path, new)))
 
     assert loaded is None or (isinstance(loaded, Scenario) and scenario(loaded.data) == loaded)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "{$ref: '#/nope'}",
+        "{$ref: '#'}",
+        "{$schema: 5, type: object}",
+        "{properties: {x: {$dynamicRef: '#x'}}}",
+        "{$id: '::::'}",
+    ],
+)
+def test_a_tools_schema_that_refers_elsewhere_is_refused_with_its_place(parameters):
+    text = f"""id: t
+title: T
+why: W
+tools:
+  look: {{description: Looks., parameters: {parameters}, returns: 1}}
+runs: [{{user: hi, model: [{{answer: ok}}]}}]
+"""
+    with pytest.raises(LoadError, match=r"t:5:\d+: tools.look.parameters.*cannot refer to another place"):
+        loader.load_text(text, "t")
+
+
+def test_a_property_may_be_called_like_a_reference():
+    text = """id: t
+title: T
+why: W
+tools:
+  look: {description: Looks., parameters: {type: object, properties: {$ref: {type: string}}}, returns: 1}
+runs: [{user: hi, model: [{answer: ok}]}]
+"""
+    assert loader.load_text(text, "t").tools["look"]

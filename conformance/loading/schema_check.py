@@ -13,7 +13,6 @@ from importlib.resources import files
 from typing import Any
 
 from jsonschema import Draft202012Validator, FormatChecker, SchemaError
-from jsonschema.validators import validator_for
 
 from conformance.errors import Problem, guess, nearest
 
@@ -35,17 +34,38 @@ def problems(data: Any) -> list[Problem]:
 
 def _tool_problems(tools: Mapping[str, Any]) -> Iterator[Problem]:
     for name, tool in tools.items():
+        at = ("tools", name, "parameters")
+        linked = next(_links(tool["parameters"], ()), None)
+        if linked is not None:
+            message = "a tool's schema cannot refer to another place, which models and frameworks read differently; write it out"
+            yield Problem((*at, *linked), message, on_key=True)
+            continue
         try:
             _check_parameters(json.dumps(tool["parameters"], sort_keys=True))
         except SchemaError as error:
-            path = ("tools", name, "parameters", *error.path)
-            yield Problem(path, f"the parameters are no JSON Schema: {error.message}")
+            yield Problem((*at, *error.path), f"the parameters are no JSON Schema: {error.message}")
+
+
+#: Keys by which a schema refers to a place, or names one.
+_LINKS = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "$id", "$anchor", "$dynamicAnchor", "$schema"})
+
+
+def _links(schema: Any, at: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
+    """Where a schema refers to another place; what only looks like a key, inside a value to compare with, is none."""
+    if isinstance(schema, Mapping):
+        for key, value in schema.items():
+            if key in _LINKS and not (at and at[-1] in ("properties", "patternProperties")):
+                yield (*at, key)
+            elif key not in ("const", "enum", "default", "examples"):
+                yield from _links(value, (*at, key))
+    elif isinstance(schema, list):
+        for index, value in enumerate(schema):
+            yield from _links(value, (*at, index))
 
 
 @cache
 def _check_parameters(schema: str) -> None:
-    parameters = json.loads(schema)
-    validator_for(parameters, default=Draft202012Validator).check_schema(parameters)
+    Draft202012Validator.check_schema(json.loads(schema))
 
 
 @cache

@@ -309,3 +309,81 @@ def test_an_agent_that_told_of_its_failure_itself_is_not_told_on_again():
     recording = played(tells_and_raises)
     assert [r.data["event"]["type"] for r in recording.records if r.kind == "agent/event"] == ["RUN_ERROR"]
     assert recording.records[-2].kind == "agent/raised"
+
+
+class Ends(Exception):  # noqa: N818 - what its text does
+    def __str__(self):
+        raise SystemExit(0)
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit(0), KeyboardInterrupt(), StopIteration(), GeneratorExit(), Ends(), BaseException("x")]
+)
+def test_whatever_comes_out_of_opening_a_session_is_the_agents(error):
+    def raises(bench):
+        raise error
+
+    async def run():
+        async with connected(InProcessAgent(AgentInfo("odd"), raises)) as one:
+            await play(one, scenario(PLAN), Cell(), dialect({}))
+
+    with pytest.raises(AgentError, match=f"opening a session raised {type(error).__name__}"):
+        asyncio.run(run())
+
+
+def test_an_exception_whose_text_ends_the_process_ends_only_its_run():
+    def ends(bench, given):
+        yield from ()
+        raise Ends
+
+    raised = next(r for r in played(ends).records if r.kind == "agent/raised")
+    assert raised.data["message"] == "(its message cannot be read)"
+
+
+@pytest.mark.parametrize(
+    ("info", "says"),
+    [
+        ({"name": b"x"}, "name is b'x': bytes is no JSON"),
+        ({"channels": 5}, "channels is 5, expected a tuple of texts"),
+        ({"dialect": []}, "dialect is [], expected a mapping"),
+        ({"capabilities": {"sessions": object}}, "capabilities is {'sessions': <class 'object'>}: type is no JSON"),
+        ({"profile": 7}, "profile is 7, expected a text or None"),
+    ],
+)
+def test_an_info_of_other_types_is_refused_with_the_field(info, says):
+    async def reach():
+        async with connected(InProcessAgent(AgentInfo(**{"name": "odd"} | info), None)):
+            pass
+
+    with pytest.raises(AgentError) as refused:
+        asyncio.run(reach())
+    assert says in str(refused.value)
+
+
+def test_what_an_agent_does_to_its_input_is_no_part_of_what_it_was_given():
+    def rewrites(bench, given):
+        given.input["messages"][0]["content"] = object()
+        given.input.clear()
+        yield Outcome("answered")
+
+    assert played(rewrites).records[0].data["input"]["messages"][0]["content"] == "What is it?"
+
+
+@pytest.mark.parametrize("delay", [float("inf"), float("nan"), 1e300, -5])
+def test_no_delay_takes_the_clock_beyond_what_can_be_written(delay):
+    def sleeps(bench, given):
+        bench.sleep(delay)
+        bench.now().isoformat()
+        yield Outcome("answered")
+
+    assert last(played(sleeps))["how"] == "returned"
+
+
+def test_an_endless_log_ends_at_the_cap_of_records():
+    def logs(bench, given):
+        while True:
+            logging.getLogger("agent").debug("again")
+            yield from ()
+
+    recording = played(logs, channels=("M", "L"))
+    assert last(recording)["how"] == "cap"
