@@ -11,7 +11,7 @@ from conformance.reading.agui import tool_calls as calls_shown
 from conformance.reading.containment import carries, scalars
 from conformance.reading.outcome import snapshot_messages
 from conformance.reading.pairing import arguments
-from conformance.reading.tool_calls import Calls, Made, equal, said_in
+from conformance.reading.tool_calls import FAILED, Calls, Made, equal, said_in
 from conformance.reading.tool_calls import tool_calls as calls_made
 from conformance.reading.view import Call, Execution, Run, View
 from conformance.rule import OK, SHOULD, Finding, Right
@@ -20,12 +20,6 @@ Judged = Iterator[Finding | Literal[Right.OK]]
 
 #: Results longer than this may be bounded on their way to the user, as they are on their way to the model.
 LARGE_CHARS = 4096
-#: Words by which a text says that something went wrong. The tool's own words count as well.
-_FAILED = re.compile(
-    r"error|fail|exception|\brais|traceback|unable|cannot|can't|could not|couldn't|refus|den(?:y|ied)|reject|invalid"
-    r"|time[ds]? ?out|abort|cancel|crash|wrong|失败|错误|异常|超时|拒绝",
-    re.IGNORECASE,
-)
 #: Words that take a failure back: "no error, all fine" tells of none.
 _NONE_FAILED = re.compile(
     r"\b(?:no|without|zero|0|any|never)\s+(?:an?\s+|any\s+)?(?:errors?|fail\w*|exceptions?)\b|\bnothing\s+(?:\w+\s+)?(?:wrong|failed)"
@@ -34,7 +28,7 @@ _NONE_FAILED = re.compile(
 )
 #: Words by which a text says that a call failed, or was not run at all.
 _FAILED_OR_NOT = re.compile(
-    _FAILED.pattern
+    FAILED.pattern
     + r"|\bno[tn]?\b|n't\b|skip|unknown|missing|limit|interrupt|block|unavailable|unsupported|declin|wait|pend|approv|required|expected"
     r"|stop|未|没有|无|不",
     re.IGNORECASE,
@@ -255,7 +249,7 @@ def _carried(result: ShownResult, mine: Sequence[Made], asked: Sequence[Call], v
 
 
 def _says_failed(text: str) -> bool:
-    return _FAILED.search(_plain(text)) is not None
+    return FAILED.search(_plain(text)) is not None
 
 
 def _plain(text: str) -> str:

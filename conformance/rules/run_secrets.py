@@ -5,6 +5,7 @@ import binascii
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Literal
 from urllib.parse import unquote
 
@@ -91,6 +92,8 @@ def _decoded(text: str) -> str:
         return ""
 
 
+# Names of tools, events and fields come again in every recording of a suite.
+@lru_cache(maxsize=65_536)
 def _digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
