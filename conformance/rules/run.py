@@ -210,6 +210,9 @@ def _undecided(run: Run, view: View, kind: str) -> bool:
     if really == "answered" and kind == "guard" and view.has("guards"):
         return True
     reply = last.reply if last is not None else None
+    # What looks empty and is declared to be an answer has no truthful name: neither answered nor empty.
+    if reply is not None and reply.complete and reply.empty is not None and reply.empty not in view.dialect.empty_is:
+        return True
     if really is not None or reply is None or not reply.complete:
         return False
     answer_tool = view.dialect.answer_by.removeprefix("tool:").rpartition(".")[0]

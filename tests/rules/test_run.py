@@ -1010,3 +1010,12 @@ def test_run_8_under_all_text_a_snapshot_holds_all_texts_of_its_run():
 @pytest.mark.parametrize(("said", "right"), [("model_error", [OK]), ("error", [OK]), ("answered", []), ("guard", [])])
 def test_run_10_finds_right_what_it_looked_at(said, right):
     assert judged("RUN-10", failed(max_iters=1, said=said, dialect={"on_limit": "stop"})) == right
+
+
+@pytest.mark.parametrize("kind", ["answered", "empty"])
+def test_run_3_leaves_open_what_looks_empty_and_is_declared_not_to_be(kind):
+    s = Story(dialect={"empty_is": ["blank"]})
+    s.ask()
+    s.reply(keep=False)
+    s.outcome(kind)
+    assert judged("RUN-3", s) == []
