@@ -87,8 +87,10 @@ async def play(agent: Agent, plan: Scenario, cell: Cell, under: Dialect) -> Reco
     Play every run of a scenario, in order, and give what was recorded.
 
     Raises:
-        AgentError: a session could not be opened. What the agent does after that is recorded, never raised.
+        AgentError: a session could not be opened, or the scenario asks for what this runner does not drive. What the agent
+            does after that is recorded, never raised.
     """
+    _driven(plan)
     agent.on_time(plan.clock)
     stage = _Stage(agent, plan, cell, under, Recorder(plan.clock, agent.on_time))
     open_sessions: dict[str, tuple[Any, Session]] = {}
@@ -106,6 +108,17 @@ async def play(agent: Agent, plan: Scenario, cell: Cell, under: Dialect) -> Reco
             if agent.stuck:
                 break
     return stage.recorder.seal(_header(agent.info, plan, cell, under))
+
+
+def _driven(plan: Scenario) -> None:
+    """Refuse what would be played as something else than it says: a run that is cancelled, resumes, or goes beside another."""
+    for index, spec in enumerate(plan.runs):
+        asked = [key for key in ("cancel", "resume") if getattr(spec, key) is not None]
+        asked += ["start: with"] if spec.start == "with" else []
+        if asked:
+            raise AgentError(
+                f"scenario {plan.id!r}: runs[{index}] asks for {asked[0]!r}, which this version does not drive"
+            )
 
 
 async def _run(stage: _Stage, handle: Any, session: Session, spec: RunSpec, given: RunInput) -> None:
