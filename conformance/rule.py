@@ -46,7 +46,9 @@ class Finding:
     consequence_of: str | None = None
 
 
-Check = Callable[[View], Iterator[Finding | Literal[Right.OK]]]
+#: What a check yields, thing by thing.
+Judged = Iterator[Finding | Literal[Right.OK]]
+Check = Callable[[View], Judged]
 SuiteCheck = Callable[[Sequence[View]], Iterator[tuple[int, Finding | Literal[Right.OK]]]]
 
 

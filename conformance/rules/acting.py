@@ -1,18 +1,16 @@
 """ACT: the tools that run are those the model called, as it called them, and the model reads what came of it."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from conformance.reading.containment import carries, scalars
 from conformance.reading.pairing import Paired
 from conformance.reading.tool_calls import as_text, said_in, tool_calls
 from conformance.reading.view import Call, Execution, Run, View
-from conformance.rule import MUST, OK, Finding, Right, Rule
+from conformance.rule import MUST, OK, Finding, Judged, Right, Rule
 from conformance.rules.acting_feedback import act_2, cannot_run, names_the_fields, names_the_tools
 from conformance.rules.acting_once import act_1
-
-Judged = Iterator[Finding | Literal[Right.OK]]
 
 
 def _act_7(view: View) -> Judged:

@@ -1,7 +1,7 @@
 """ACT-2 to ACT-5: what the model is told of a call that failed or could not run. Says nothing of calls that went well."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Literal
 
 from conformance.reading.containment import carries
@@ -19,10 +19,8 @@ from conformance.reading.tool_calls import (
     wrong_fields,
 )
 from conformance.reading.view import Call, Execution, View
-from conformance.rule import OK, SHOULD, Finding, Right
+from conformance.rule import OK, SHOULD, Finding, Judged, Right
 from conformance.rules.acting_once import FEEDBACK, ends_the_run, run_ended
-
-Judged = Iterator[Finding | Literal[Right.OK]]
 
 #: Outcomes that end a run on purpose before a failed call is fed back.
 _OTHER_ENDS = frozenset(

@@ -1,13 +1,11 @@
 """ACT-1: a valid call runs exactly once, as the model said it, unless a reason that another clause judges keeps it back."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from conformance.reading.tool_calls import Calls, Made, as_text, equal, next_main, tool_calls
 from conformance.reading.view import Execution, View
-from conformance.rule import OK, Finding, Right
-
-Judged = Iterator[Finding | Literal[Right.OK]]
+from conformance.rule import OK, Finding, Judged, Right
 
 #: The dialect key that says what becomes of a call that cannot run, by its flaw.
 FEEDBACK: Mapping[str, str] = {"unknown": "unknown_tool", "malformed": "bad_arguments", "misfit": "bad_arguments"}

@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Literal
+from typing import Any
 
 from conformance.reading.agui import ShownCall, ShownResult
 from conformance.reading.agui import tool_calls as calls_shown
@@ -14,9 +14,7 @@ from conformance.reading.pairing import arguments
 from conformance.reading.tool_calls import FAILED, Calls, Made, equal, said_in
 from conformance.reading.tool_calls import tool_calls as calls_made
 from conformance.reading.view import Call, Execution, Run, View
-from conformance.rule import OK, SHOULD, Finding, Right
-
-Judged = Iterator[Finding | Literal[Right.OK]]
+from conformance.rule import OK, SHOULD, Finding, Judged
 
 #: Results longer than this may be bounded on their way to the user, as they are on their way to the model.
 LARGE_CHARS = 4096

@@ -2,16 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from conformance.reading.agui import Event, text_messages, tool_calls, tool_results, value
 from conformance.reading.agui_order import Order, order
 from conformance.reading.event_shapes import Shape, shape
 from conformance.reading.view import Run, View
-from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
+from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Rule
 from conformance.rules.event_truth import events_tell_the_truth
-
-Judged = Iterator[Finding | Literal[Right.OK]]
 
 _ISSUES = "https://github.com/"
 

@@ -1,17 +1,14 @@
 """HIS: the history an agent sends to the model holds the conversation as it was, in the shape its wire asks for."""
 
 import json
-from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from conformance.reading.containment import carries
 from conformance.reading.tool_calls import Calls, Made, as_text, next_main, said_in, tool_calls
 from conformance.reading.view import Call, Execution, Run, View
-from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
+from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Rule
 from conformance.rules.history_shape import his_1, his_2, his_3, his_3b, his_4, needs_messages
 from fake_models.tools import Large
-
-Judged = Iterator[Finding | Literal[Right.OK]]
 
 #: Bytes of JSON above which a result may be cut before it enters the history (ACT-12). Agents that cut do so at several
 #: thousand characters; no scenario that is not about large results comes near.

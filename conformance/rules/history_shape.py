@@ -2,14 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Literal
 
 from conformance.reading.pairing import Paired, Pairs
 from conformance.reading.tool_calls import FAILED, NOT_RUN, Calls, Made, as_text, next_main, tool_calls
 from conformance.reading.view import Call, Run, View
-from conformance.rule import OK, Finding, Right
-
-Judged = Iterator[Finding | Literal[Right.OK]]
+from conformance.rule import OK, Finding, Judged
 
 
 def needs_messages(view: View) -> str | None:

@@ -1,18 +1,13 @@
 """The kit's own rules, DIA, SCRIPT and EXPECT: the declaration, the script and the predictions are true."""
 
-from collections.abc import Iterator
-from typing import Literal
-
 from conformance.expectations import block, predictions
 from conformance.observing.observers import observed
 from conformance.reading.joined import view as read
 from conformance.reading.outcome import actual
 from conformance.reading.round_limit import executed, last_round
 from conformance.reading.view import Call, Run, View
-from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
+from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Rule
 from fake_models.script import Cursor, unplayed
-
-Judged = Iterator[Finding | Literal[Right.OK]]
 
 
 def the_declaration_is_true(view: View) -> Judged:

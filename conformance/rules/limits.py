@@ -19,9 +19,7 @@ from conformance.reading.round_limit import (
     sound,
 )
 from conformance.reading.view import Call, Run, View
-from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
-
-Judged = Iterator[Finding | Literal[Right.OK]]
+from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Right, Rule
 
 _FORGE = "https://github.com/"
 

@@ -1,16 +1,12 @@
 """LOG: what the log says of the limit. Reads no other log line, and none of the libraries under the agent."""
 
 import re
-from collections.abc import Iterator
-from typing import Literal
 
 from conformance.reading.outcome import actual, claimed
 from conformance.reading.round_limit import ended_there
 from conformance.reading.view import Run, View
 from conformance.recording import Record
-from conformance.rule import OK, SHOULD, Finding, Right, Rule
-
-Judged = Iterator[Finding | Literal[Right.OK]]
+from conformance.rule import OK, SHOULD, Finding, Judged, Rule
 
 #: Loggers of libraries: what they say of their own limits is not the agent's.
 LIBRARIES = frozenset({"asyncio", "httpx2", "httpcore2", "openai", "httpx", "httpcore"})

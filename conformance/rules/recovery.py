@@ -3,15 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 from conformance.reading.classes import is_empty
 from conformance.reading.outcome import claimed, final_text
 from conformance.reading.tool_calls import as_text, next_main, tool_calls
 from conformance.reading.view import Call, Run, View
-from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
-
-Judged = Iterator[Finding | Literal[Right.OK]]
+from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Rule
 
 #: Bytes of a request's messages that one token stands for: the estimator that scenarios call bytes/4.
 BYTES_PER_TOKEN = 4

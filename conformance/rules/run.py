@@ -10,12 +10,10 @@ from conformance.reading.classes import transient
 from conformance.reading.outcome import KINDS, actual, answer, claimed, last_call, markers
 from conformance.reading.tool_calls import tool_calls
 from conformance.reading.view import Call, Run, View
-from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
+from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Right, Rule
 from conformance.rules.run_errors import errors_mean_failures
 from conformance.rules.run_secrets import no_secret_shows
 from conformance.rules.run_text import the_text_is_the_models
-
-Judged = Iterator[Finding | Literal[Right.OK]]
 
 _ISSUES = "https://github.com/"
 _TERMINAL = ("RUN_FINISHED", "RUN_ERROR")

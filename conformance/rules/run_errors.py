@@ -1,16 +1,13 @@
 """RUN-4: whether RUN_ERROR stands for a failure that escaped the loop. One check, no rule of its own."""
 
-from collections.abc import Iterator, Sequence
-from typing import Literal
+from collections.abc import Sequence
 
 from conformance.reading.classes import is_empty
 from conformance.reading.outcome import actual, claimed, last_call
 from conformance.reading.tool_calls import Made
 from conformance.reading.tool_calls import tool_calls as calls_made
 from conformance.reading.view import Run, View
-from conformance.rule import OK, Finding, Right
-
-Judged = Iterator[Finding | Literal[Right.OK]]
+from conformance.rule import OK, Finding, Judged
 
 #: Endings that only the agent knows of; RUN_ERROR and RUN_FINISHED are both open to them.
 _OWN_ENDINGS = frozenset({"gate", "unverified", "waiting", "refused", "interrupted"})

@@ -6,14 +6,12 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import unquote
 
 from conformance.reading.outcome import actual, claimed, last_call
 from conformance.reading.view import Call, Run, View
-from conformance.rule import OK, SHOULD, Finding, Right
-
-Judged = Iterator[Finding | Literal[Right.OK]]
+from conformance.rule import OK, SHOULD, Finding, Judged
 
 #: What a secret is written with. Requests are recorded with digests only, so a text is searched token by token.
 _TOKEN = re.compile(r"[A-Za-z0-9_.\-/+~%=:]{8,}")

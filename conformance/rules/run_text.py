@@ -1,18 +1,15 @@
 """RUN-8: whether the final text is what the model said, once. One check, no rule of its own."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from conformance.reading.agui import TextMessage
 from conformance.reading.classes import is_empty
 from conformance.reading.outcome import actual, answer, claimed, continued, last_reply, shown_elsewhere
 from conformance.reading.outcome import words as all_said
 from conformance.reading.view import Call, Run, View
-from conformance.rule import OK, SHOULD, Finding, Right
-
-Judged = Iterator[Finding | Literal[Right.OK]]
+from conformance.rule import OK, SHOULD, Finding, Judged
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from conformance.observing.limit import closing_text
 from conformance.observing.sighting import over, way_out
@@ -11,10 +11,8 @@ from conformance.reading.containment import carries, scalars
 from conformance.reading.outcome import claimed, final_text, markers, shown_elsewhere
 from conformance.reading.round_limit import early_closing, words_after
 from conformance.reading.view import Call, Execution, Reply, Run, View
-from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
+from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Rule
 from fake_models.messages import Message, ToolCall
-
-Judged = Iterator[Finding | Literal[Right.OK]]
 
 _FORGE = "https://github.com/"
 

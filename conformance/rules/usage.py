@@ -1,13 +1,8 @@
 """USE: what the model reported to have used reaches the caller, call by call and as the run's sum."""
 
-from collections.abc import Iterator
-from typing import Literal
-
 from conformance.reading.usage_reports import Report, call_reports, reply_id, reported, totals
 from conformance.reading.view import Call, Run, View
-from conformance.rule import MUST, OK, Finding, Right, Rule
-
-Judged = Iterator[Finding | Literal[Right.OK]]
+from conformance.rule import MUST, OK, Finding, Judged, Rule
 
 #: Calls beside the loop: what they used may be reported, and counts as right with or without them. A compaction is the loop's.
 _BESIDE = ("auxiliary",)

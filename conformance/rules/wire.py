@@ -1,14 +1,11 @@
 """WIRE: requests that the wire's provider would accept."""
 
-from collections.abc import Iterator, Mapping
-from typing import Literal
+from collections.abc import Mapping
 
 from conformance.reading.view import Call, View
-from conformance.rule import MUST, OK, SHOULD, Finding, Right, Rule
+from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Rule
 from fake_models.messages import Message
 from fake_models.provider_rules import PROVIDER_RULES, Breach, ProviderRule, breaches
-
-Judged = Iterator[Finding | Literal[Right.OK]]
 
 _BY_ID: Mapping[str, ProviderRule] = {rule.id: rule for rule in PROVIDER_RULES}
 
