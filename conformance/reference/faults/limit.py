@@ -1,0 +1,60 @@
+"""Faults at the limit and in the summary after it."""
+# ruff: noqa: D103 - the table of mutants says each fault in a sentence
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from conformance.reference.asking import SPOKEN, ask, summary_body
+from conformance.reference.failing import Failure
+from conformance.reference.hearing import Said
+from conformance.reference.loop import LOG, act, at_the_limit
+from conformance.reference.run import Ending, Run
+from conformance.reference.steps import Steps
+
+Tools = Mapping[str, Mapping[str, Any]]
+
+
+def summary_up_to_four_times(run: Run) -> Steps[Ending]:
+    ending = yield from at_the_limit(run)
+    for _ in range(3):
+        if "the summary failed" in (ending.reason or ""):
+            ending = yield from at_the_limit(run)
+    return ending
+
+
+def summary_calls_run(run: Run) -> Steps[Ending]:
+    heard = yield from ask(run, summary_body(run), shown=SPOKEN)
+    if isinstance(heard, Said) and heard.calls:
+        yield from act(run, heard)
+    return (yield from at_the_limit(run))
+
+
+def summary_failure_escapes(run: Run) -> Steps[Ending]:
+    ending = yield from at_the_limit(run)
+    return (
+        replace(ending, kind="model_error", terminal="error") if "summary failed" in (ending.reason or "") else ending
+    )
+
+
+def calling_summary_is_the_answer(heard: Said | Failure) -> str | None:
+    return None if isinstance(heard, Failure) else heard.text.strip() or None
+
+
+def empty_summary_is_a_text(heard: Said | Failure) -> str | None:
+    return None if isinstance(heard, Failure) or heard.calls else heard.text
+
+
+def canned_when_streaming(run: Run) -> Steps[Ending]:
+    if not run.given.stream:
+        return (yield from at_the_limit(run))
+    run.dialect = replace(run.dialect, limit_text="canned")
+    return (yield from at_the_limit(run))
+
+
+def limit_warns(run: Run) -> None:
+    LOG.warning("reached max_iters=%d", run.limit)
+
+
+def limit_unlogged(_run: Run) -> None:
+    return

@@ -1,0 +1,54 @@
+"""Faults in what a request holds."""
+# ruff: noqa: D103 - the table of mutants says each fault in a sentence
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from conformance.reference.asking import SUMMARY_INSTRUCTION, regular_body, summary_body
+from conformance.reference.history import Message
+from conformance.reference.run import Run
+
+Tools = Mapping[str, Mapping[str, Any]]
+
+
+def forced_choice_stays(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:
+    choice = run.given.tool_choice
+    body = regular_body(run, nudge)
+    if choice in (None, "auto", "none") or "tools" not in body:
+        return body
+    forced = choice if choice == "required" else {"type": "function", "function": {"name": choice}}
+    return {**body, "tool_choice": forced}
+
+
+def no_tools_in_the_last_round(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:
+    body = regular_body(run, nudge)
+    if run.rounds == run.limit:
+        body.pop("tools", None)
+        body.pop("tool_choice", None)
+    return body
+
+
+def user_twice(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:
+    body = regular_body(run, nudge)
+    users = [message for message in run.session.messages if message["role"] == "user"]
+    return {**body, "messages": [*body["messages"], *users[-1:]]} if run.rounds == 1 else body
+
+
+def user_forgotten(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:
+    body = regular_body(run, nudge)
+    users = [message for message in run.session.messages if message["role"] == "user"]
+    return {**body, "messages": [m for m in body["messages"] if run.rounds == 1 or m not in users[-1:]]}
+
+
+def summary_with_tools(run: Run) -> dict[str, Any]:
+    return regular_body(run, ({"role": "user", "content": SUMMARY_INSTRUCTION},))
+
+
+def summary_with_a_choice_alone(run: Run) -> dict[str, Any]:
+    return {**summary_body(run), "tool_choice": "none"}
+
+
+def summary_without_results(run: Run) -> dict[str, Any]:
+    body = summary_body(run)
+    spoken = [m for m in body["messages"] if m["role"] != "tool" and "tool_calls" not in m]
+    return {**body, "messages": spoken}

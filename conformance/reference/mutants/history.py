@@ -1,0 +1,91 @@
+"""Mutants of the history clauses."""
+
+from conformance.reference.faults import history, requests
+from conformance.reference.mutants.mutant import Mutant, mutant
+
+MUTANTS: tuple[Mutant, ...] = (
+    mutant(
+        "failed-call-unanswered",
+        "HIS-1",
+        "A call that failed gets no result in the history.",
+        "has no result",
+        "strands-agents/harness-sdk/issues/1069",
+        "openai/openai-agents-python/issues/3356",
+        round_messages=history.failed_calls_unanswered,
+    ),
+    mutant(
+        "calls-forgotten",
+        "HIS-2",
+        "The history keeps the results and loses the calls.",
+        "no call before it has that id",
+        "can1357/oh-my-pi/issues/472",
+        round_messages=history.calls_forgotten,
+    ),
+    mutant(
+        "results-outlive-their-calls",
+        "HIS-2",
+        "A compaction drops a call and keeps its result.",
+        "no call before it has that id",
+        "letta-ai/letta/issues/2605",
+        compacted=history.results_outlive_their_calls,
+    ),
+    mutant(
+        "one-id-for-all",
+        "HIS-3",
+        "Every call of the history has the same id.",
+        "calls have the id",
+        "open-webui/open-webui/issues/28305",
+        sound_id=history.one_id_for_all,
+    ),
+    mutant(
+        "ids-as-they-come",
+        "HIS-3b",
+        "Ids that the model left out or repeated are kept as they are.",
+        "has no id|have the id|not in the request",
+        "huggingface/smolagents/pull/2768",
+        "microsoft/agent-framework/issues/6788",
+        sound_id=history.ids_as_they_come,
+    ),
+    mutant(
+        "skipped-call-unanswered",
+        "HIS-4",
+        "Calls that the limit kept from running get no result.",
+        "never ran and has no result",
+        "agentscope-ai/agentscope-java/pull/1261",
+        "devoxx/DevoxxGenieIDEAPlugin/pull/1194",
+        declared={"last_round_tools": "skip"},
+        round_messages=history.calls_not_run_unanswered,
+    ),
+    mutant(
+        "user-twice",
+        "HIS-7",
+        "The user's message stands in the first request twice.",
+        "2 user messages",
+        "strands-agents/harness-sdk/issues/1176",
+        regular_body=requests.user_twice,
+    ),
+    mutant(
+        "user-forgotten",
+        "HIS-7",
+        "From the second round on the user's message is gone.",
+        "no user message holds",
+        "CopilotKit/CopilotKit/issues/3884",
+        regular_body=requests.user_forgotten,
+    ),
+    mutant(
+        "results-are-ok",
+        "HIS-10",
+        "The history says of every result that it was ok, and nothing else.",
+        "lacks",
+        "CopilotKit/CopilotKit/issues/3884",
+        result_text=history.result_is_ok,
+    ),
+    mutant(
+        "choice-without-tools",
+        "WIRE-1",
+        "The summary call says tool_choice none and offers no tools.",
+        "tool_choice",
+        "pydantic/pydantic-ai/issues/2593",
+        summary_body=requests.summary_with_a_choice_alone,
+    ),
+)
