@@ -6,8 +6,10 @@ What can go wrong between a script and the agent that plays it.
 - `ModelError`: the model answered with an error status, scripted or because a provider would refuse the request.
   Raised by the callable shell to the agent, as an SDK would.
 - `StreamBroken`: the scripted connection broke before the reply was whole. Raised to the agent, as an SDK would.
+- `ListenError`: the server cannot have its port. The doing of whoever chose it.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -19,14 +21,26 @@ class ModelError(Exception):
     """
     The model refused or failed.
 
-    `status` is the HTTP status, `body` the provider's error body as JSON (or text where the script says so).
+    `status` is the HTTP status, `body` the provider's error body as JSON (or text where the script says so), `headers` what
+    came beside the content type, their names in lower case.
     """
 
-    def __init__(self, status: int, body: Any) -> None:
+    def __init__(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
         self.status = status
         self.body = body
+        self.headers = headers or {}
         super().__init__(f"the model answered {status}: {body!r}")
 
 
 class StreamBroken(ConnectionError):  # noqa: N818 - named as the event it is, beside ConnectionResetError
     """The connection ended before the reply was whole."""
+
+
+class ListenError(OSError):
+    """The port is taken, forbidden or none; the message names host and port and what to do."""
+
+    def __init__(self, host: str, port: int, reason: Exception) -> None:
+        super().__init__(
+            f"cannot listen on {host}, port {port}: {reason}. Stop what listens there, or give another port; "
+            "port 0 takes a free one."
+        )

@@ -76,12 +76,15 @@ class CallableModel:
                     case Head() | Hangup():
                         pass
         if exchange.status >= 400:
-            raise ModelError(exchange.status, _copy(exchange.body))
+            headers = {name.lower(): value for name, value in exchange.headers}
+            raise ModelError(exchange.status, _copy(exchange.body), headers)
         if exchange.chunks is None and not body.get("stream"):
             yield _copy(exchange.body)
 
 
 def _each(endpoint: Endpoint, steps: Generator[Any, None, None]) -> Iterator[Any]:
+    if endpoint.overrun:
+        endpoint.hang()
     with closing(steps):
         for step in steps:
             if step is _SILENCE:
@@ -91,6 +94,8 @@ def _each(endpoint: Endpoint, steps: Generator[Any, None, None]) -> Iterator[Any
 
 
 async def _aeach(endpoint: Endpoint, steps: Generator[Any, None, None]) -> AsyncIterator[Any]:
+    if endpoint.overrun:
+        await endpoint.ahang()
     with closing(steps):
         for step in steps:
             if step is _SILENCE:

@@ -58,12 +58,13 @@ class Story:
         self.records: list[Record] = []
         self.history: list[dict[str, Any]] = []
         self.calls = self.execs = self.runs = 0
+        self.at_s = 0.0
         self.run = ""
         self.body: dict[str, Any] = {}
         self.begin(user, max_iters=max_iters)
 
     def record(self, source, type, **data):
-        self.records.append(Record(len(self.records) + 1, 0.0, source, type, data))
+        self.records.append(Record(len(self.records) + 1, self.at_s, source, type, data))
         return self.records[-1].seq
 
     def begin(self, user, *, max_iters=None, session="s1", tool_choice=None, stream=False):
@@ -172,12 +173,15 @@ class Story:
             self.history.append(message)
         return seq
 
-    def fail(self, status=500, *, message="The server had an error.", code=None):
+    def wait(self, delay_s):
+        """The scenario's clock goes on."""
+        self.at_s += delay_s
+
+    def fail(self, status=500, *, message="The server had an error.", code=None, retry_after_s=None):
         """The model answers an error status."""
         body = {"error": {"message": message, "type": "server_error", "param": None, "code": code}}
-        return self.reply(
-            parts=[], stop="stop", status=status, fault={"error": {"status": status, "body": body}}, keep=False
-        )
+        error = {"status": status, "body": body, "retry_after_s": retry_after_s}
+        return self.reply(parts=[], stop="stop", status=status, fault={"error": error}, keep=False)
 
     def refused(self, *, by="provider", rule="missing_tool_results", status=400, nearest=None, message="refused"):
         seq = self.record(

@@ -541,7 +541,10 @@ def failing(status, *then, code=None, limits=None, **dialect):
         (failing(429, code="insufficient_quota"), None),
         (failing(500, limits={"retries": 0}), None),
         (failing(403), None),
-        (failing(403, 1), "all"),
+        (failing(403, 1), None),
+        (failing(403, 1, http_retry="all"), "all"),
+        (failing(500, 1, http_retry="all"), "all"),
+        (failing(403, http_retry="all"), "transient"),
     ],
 )
 def test_which_failures_are_sent_again(story, value):

@@ -1,17 +1,15 @@
 """What a recording shows of the keys about the model's own failures. See `observers` for the table."""
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from typing import Any
 
 from conformance.observing.sighting import Sighting, failed_as, name_out, over, way_out
+from conformance.reading.causes import recovered_before, shrinkable
 from conformance.reading.classes import asked, is_empty
+from conformance.reading.failures import asked_to_wait_s, quota_spent
 from conformance.reading.outcome import claimed
 from conformance.reading.view import Call, Run, View
 
-#: Turns of the user in a prompt that can be shrunk for sure: fewer than two older ones count as too short.
-_SHRINKABLE_TURNS = 4
 #: Statuses that say the request itself is wrong, so that it fails every time.
 _FINAL = frozenset({400, 403, 404, 413, 422})
 
@@ -20,7 +18,8 @@ def empty_response(view: View) -> Iterator[Sighting]:
     """
     What the first empty reply of a run led to.
 
-    More retries than declared are REC-1's, and so is an empty end after retries that calls itself an answer.
+    More retries than declared are REC-1's, and so is an empty end after retries that calls itself an answer. Fewer, after
+    another cause had used up what there was, are REC-8's.
     """
     declared = view.declared
     for run in view.runs:
@@ -34,6 +33,8 @@ def empty_response(view: View) -> Iterator[Sighting]:
         if start + len(row) < len(loop) or run.summary:
             if 0 < len(row) <= declared.empty_retries or declared.empty_response == "continue":
                 yield Sighting(declared.empty_response, row[-1].end_seq, saw)
+            continue
+        if recovered_before(run, run.outcome_of(row[0]), view):
             continue
         value = _after_empties(run, view, len(row) - 1)
         if value is not None:
@@ -69,7 +70,12 @@ def prompt_too_long(view: View) -> Iterator[Sighting]:
         if smaller:
             value: object = declared.prompt_too_long if declared.compactions else {"compact_then_error": len(smaller)}
             yield Sighting(value, smaller[0].seq, f"after the overflow of {first.id} came the smaller {smaller[0].id}")
-        elif not later and _long(first) and failed_as(run, view, "overflow", "model_error") is not None:
+        elif (
+            not later
+            and shrinkable(first)
+            and not recovered_before(run, run.outcome_of(first), view)
+            and failed_as(run, view, "overflow", "model_error") is not None
+        ):
             yield Sighting(
                 "error",
                 run.end_seq,
@@ -79,10 +85,6 @@ def prompt_too_long(view: View) -> Iterator[Sighting]:
 
 def _refused(call: Call) -> bool:
     return call.refused is not None or (call.reply is not None and call.reply.status >= 400)
-
-
-def _long(call: Call) -> bool:
-    return sum(message.role == "user" for message in call.request.messages) >= _SHRINKABLE_TURNS
 
 
 def model_error(view: View) -> Iterator[Sighting]:
@@ -102,39 +104,41 @@ def model_error(view: View) -> Iterator[Sighting]:
 
 
 def http_retry(view: View) -> Iterator[Sighting]:
-    """Whether a request that failed was sent again. What the caller forbids to repeat, or asks to wait for, shows nothing."""
+    """
+    Whether a request that failed was sent again. What the caller forbids to repeat, or asks to wait for, shows nothing.
+
+    A request that is wrong and sent again is REC-4's, unless `all` is declared; one that is not, after another cause had used
+    up what there was, is REC-8's.
+    """
     for run in view.runs:
         if run.spec is not None and run.spec.limits.retries == 0:
             continue
         for call in run.calls:
-            status = call.reply.status if call.reply is not None else None
-            if status is None or call.role not in ("regular", "retry") or call.overflow:
+            came = call.reply.status if call.reply is not None else None
+            if came is None or call.role not in ("regular", "retry") or call.overflow or quota_spent(call):
                 continue
             later = [one for one in run.calls if one.seq > call.end_seq]
-            saw = f"{call.id} failed with status {status} and "
-            if status in _FINAL and later and asked(later[0].body) == asked(call.body):
-                yield Sighting("all", later[0].seq, f"{saw}{later[0].id} sent it again")
-            elif status == 429 and _spent_for_good(call):
-                continue
-            elif status == 429 or status >= 500:
-                if later and later[0].kind == "attempt":
-                    yield Sighting("transient", later[0].seq, f"{saw}{later[0].id} sent it again")
-                elif not later and call.kind != "attempt" and over(run) and not _has_to_wait(call):
-                    yield Sighting("none", run.end_seq, f"{saw}was not sent again")
+            value = _sent_again(run, call, came, later, view)
+            if value is not None:
+                how = f"{later[0].id} sent it again" if later else "was not sent again"
+                yield Sighting(
+                    value, later[0].seq if later else run.end_seq, f"{call.id} failed with status {came} and {how}"
+                )
 
 
-def _error(call: Call) -> Mapping[str, Any]:
-    fault = call.reply.fault if call.reply is not None else None
-    error = (fault or {}).get("error")
-    return error if isinstance(error, Mapping) else {}
-
-
-def _spent_for_good(call: Call) -> bool:
-    return "insufficient_quota" in json.dumps(_error(call), default=str)
-
-
-def _has_to_wait(call: Call) -> bool:
-    return any(bool(value) for key, value in _error(call).items() if key.startswith("retry_after"))
+def _sent_again(run: Run, call: Call, came: int, later: Sequence[Call], view: View) -> str | None:
+    """Which value of `http_retry` a failed call shows, by what came of it."""
+    everything = view.declared.http_retry == "all"
+    first = not any(asked(one.body) == asked(call.body) for one in run.calls if one.seq < call.seq)
+    given_up = not later and first and over(run)
+    if came in _FINAL and everything:
+        again = bool(later) and asked(later[0].body) == asked(call.body)
+        return "all" if again else "transient" if given_up else None
+    if came != 429 and came < 500:
+        return None
+    if later and later[0].kind == "attempt":
+        return "all" if everything else "transient"
+    return "none" if given_up and not (asked_to_wait_s(call) or recovered_before(run, call, view)) else None
 
 
 def recovery_scope(view: View) -> Iterator[Sighting]:

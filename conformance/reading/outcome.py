@@ -137,8 +137,8 @@ def last_reply(run: Run) -> Call | None:
 
 
 def last_call(run: Run) -> Call | None:
-    """The last call of the loop, the summary aside, whole or not."""
-    calls = [c for c in run.calls if c.role in ("regular", "retry")]
+    """The last call of the loop, the summary aside, whole or not. What came after the run's end is RUN-9's."""
+    calls = [c for c in run.calls if c.role in ("regular", "retry") and (c.refused or {}).get("by") != "late"]
     return calls[-1] if calls else None
 
 

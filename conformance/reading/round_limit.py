@@ -161,3 +161,8 @@ def numbers(value: Any) -> Iterator[float]:
             yield from numbers(one)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield value
+
+
+def mixed(view: View) -> bool:
+    """Whether calls of several loops may share a run: a child's rounds are its own and cannot be told apart here."""
+    return view.has("subagents") and "SUB-1" in view.scenario.exercises

@@ -140,6 +140,7 @@ VARIED: tuple[tuple[str, Any], ...] = (
     ("length_stop", "continue"),
     ("length_stop", "flag"),
     ("http_retry", "none"),
+    ("http_retry", "all"),
     ("unknown_tool", "error"),
     ("unknown_tool", "raise"),
     ("bad_arguments", "error"),

@@ -16,6 +16,14 @@ from fake_models.errors import ModelError, StreamBroken
 ATTEMPTS = 2
 #: Seconds before the second attempt; doubles with each.
 BACK_OFF_S = 0.5
+#: The failures that are sent again, by `http_retry`. An overflow never is: the same prompt is too long every time.
+SENT_AGAIN: Mapping[str, frozenset[str]] = {
+    "transient": frozenset({"transient"}),
+    "none": frozenset(),
+    "all": frozenset({"transient", "final"}),
+}
+#: Counts the attempts of a request, by the name under which the official SDKs send it: an attempt is no round.
+RETRY_COUNT = "X-Stainless-Retry-Count"
 
 SUMMARY_INSTRUCTION = (
     "No further tool can be called. Answer the user now, from the results above, and say what could not be finished."
@@ -62,20 +70,21 @@ def ask(
     """One model call with its attempts. What the user sees of it goes out while it is heard."""
     if run.dialect.reasoning_events == "off":
         shown -= {"reasoning"}
-    attempts = ATTEMPTS if run.dialect.http_retry == "transient" else 1
-    for attempt in range(attempts):
+    most = run.parts.attempts(run)
+    sent = {"Authorization": f"Bearer {run.bench.api_key}"} | dict(headers or {})
+    for attempt in range(most):
         hearing = Hearing(run.sound_id, run.message_id, shown)
         try:
-            yield from _hear(run, hearing, body, {"Authorization": f"Bearer {run.bench.api_key}"} | dict(headers or {}))
+            yield from _hear(run, hearing, body, sent | {RETRY_COUNT: str(attempt)})
         except (ModelError, StreamBroken, NoReply) as error:
             yield from hearing.end()
             for call in hearing.announced:
                 text = not_run("the reply broke off while this call was being spelled").text
                 yield events.call_result(run.message_id(), call.id, text)
             failure = run.parts.failure(error)
-            if failure.kind != "transient" or attempt + 1 == attempts:
+            if failure.kind not in SENT_AGAIN[run.dialect.http_retry] or attempt + 1 == most:
                 return failure
-            yield Wait(BACK_OFF_S * 2**attempt)
+            yield Wait(max(BACK_OFF_S * 2**attempt, failure.wait_s))
         else:
             yield from hearing.end()
             if hearing.usage is not None:
@@ -84,6 +93,11 @@ def ask(
                     yield events.token_usage(hearing.id, hearing.usage)
             return hearing.reply()
     raise AssertionError("the last attempt returns")
+
+
+def attempts(_run: Run) -> int:
+    """How often a call is sent at most."""
+    return ATTEMPTS
 
 
 def _hear(run: Run, hearing: Hearing, body: Mapping[str, Any], headers: Mapping[str, str]) -> Steps[None]:

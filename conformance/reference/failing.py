@@ -26,17 +26,20 @@ class Failure:
     A model call that brought no reply.
 
     `cause` names status and provider code, and nothing the provider quoted: its message may hold the key that was sent.
+    `wait_s` are the seconds that the provider asks to wait.
     """
 
     kind: Literal["overflow", "transient", "final"]
     cause: str
+    wait_s: float = 0.0
 
 
 def failure(error: Exception) -> Failure:
     """What the error of a model call means."""
     match error:
-        case ModelError(status=status, body=body):
-            return Failure(_kind(status, body), _named(f"the model answered with status {status}", _code(body)))
+        case ModelError(status=status, body=body, headers=headers):
+            cause = _named(f"the model answered with status {status}", _code(body))
+            return Failure(_kind(status, body), cause, _wait_s(headers.get("retry-after", "")))
         case StreamBroken():
             return Failure("transient", "the connection to the model broke before its reply was whole")
         case NoReply(code=code):
@@ -49,6 +52,11 @@ def _kind(status: int, body: Any) -> Literal["overflow", "transient", "final"]:
         return "overflow"
     transient = (status in TRANSIENT or status >= 500) and QUOTA not in _texts(body)
     return "transient" if transient else "final"
+
+
+def _wait_s(retry_after: str) -> float:
+    # The header may hold a date as well; whoever sends one is asked again after the ordinary pause.
+    return float(retry_after) if retry_after.isdecimal() else 0.0
 
 
 def _named(what: str, code: str | None) -> str:

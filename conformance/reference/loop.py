@@ -13,7 +13,7 @@ from conformance.agent_side import Outcome, RunInput, ToolFailed
 from conformance.dialect import Dialect
 from conformance.reference import events
 from conformance.reference.acting import Cause, Refused, checked, failed, not_run, result_text
-from conformance.reference.asking import NOTHING, SPOKEN, ask, compaction_body, regular_body, summary_body
+from conformance.reference.asking import NOTHING, SPOKEN, ask, attempts, compaction_body, regular_body, summary_body
 from conformance.reference.failing import Failure, failure
 from conformance.reference.hearing import Said
 from conformance.reference.history import compacted, is_digest, round_messages, said_message, sound_id, turns
@@ -338,6 +338,7 @@ HONEST = Parts(
     summary_body=summary_body,
     summary_text=summary_text,
     failure=failure,
+    attempts=attempts,
     trouble=trouble,
     checked=checked,
     result_text=result_text,

@@ -114,6 +114,7 @@ class Parts:
     summary_body: Callable[[Run], dict[str, Any]]
     summary_text: Callable[[Said | Failure], str | None]
     failure: Callable[[Exception], Failure]
+    attempts: Callable[["Run"], int]
     trouble: Callable[[Said | Failure, Dialect], str | None]
     checked: Callable[[Call, Mapping[str, Mapping[str, Any]], str], Execution | Refused]
     result_text: Callable[[Any], str]

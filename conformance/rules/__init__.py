@@ -2,19 +2,25 @@
 
 from conformance.rule import Rule
 from conformance.rules.acting import RULES as ACTING
+from conformance.rules.event_payload import RULES as EVENT_PAYLOAD
 from conformance.rules.events import RULES as EVENTS
 from conformance.rules.history import RULES as HISTORY
 from conformance.rules.kit import RULES as KIT
 from conformance.rules.limits import RULES as LIMITS
+from conformance.rules.limits_budget import RULES as LIMITS_BUDGET
+from conformance.rules.limits_reach import RULES as LIMITS_REACH
 from conformance.rules.log import RULES as LOG
 from conformance.rules.recovery import RULES as RECOVERY
 from conformance.rules.run import RULES as RUN
+from conformance.rules.run_after import RULES as RUN_AFTER
+from conformance.rules.run_next import RULES as RUN_NEXT
 from conformance.rules.summary import RULES as SUMMARY
 from conformance.rules.usage import RULES as USAGE
 from conformance.rules.wire import RULES as WIRE
 
 RULES: tuple[Rule, ...] = (
-    *(*RUN, *EVENTS, *LIMITS, *SUMMARY, *HISTORY, *WIRE),
+    *(*RUN, *RUN_NEXT, *RUN_AFTER, *EVENTS, *EVENT_PAYLOAD, *LIMITS, *LIMITS_BUDGET, *LIMITS_REACH),
+    *(*SUMMARY, *HISTORY, *WIRE),
     *(*ACTING, *RECOVERY, *USAGE, *LOG, *KIT),
 )
 BY_ID = {rule.id: rule for rule in RULES}

@@ -9,6 +9,9 @@ from conformance.reading.pairing import Paired
 from conformance.reading.tool_calls import as_text, said_in, tool_calls
 from conformance.reading.view import Call, Execution, Run, View
 from conformance.rule import MUST, OK, Finding, Judged, Right, Rule
+from conformance.rules.acting_batches import ACT_8
+from conformance.rules.acting_cut import ACT_6
+from conformance.rules.acting_faults import ACT_13
 from conformance.rules.acting_feedback import act_2, cannot_run, names_the_fields, names_the_tools
 from conformance.rules.acting_once import act_1
 
@@ -141,6 +144,7 @@ RULES: tuple[Rule, ...] = (
             "misfit", lambda made: f"has arguments that break its schema, {as_text(made.arguments)}", names_the_fields
         ),
     ),
+    ACT_6,
     Rule(
         id="ACT-7",
         level=MUST,
@@ -154,4 +158,6 @@ RULES: tuple[Rule, ...] = (
         channels="T,M",
         check=_act_7,
     ),
+    ACT_8,
+    ACT_13,
 )

@@ -28,7 +28,7 @@ def act_1(view: View) -> Judged:
 
 def _runs_once(made: Made, calls: Calls, view: View) -> Judged:
     refused = made.flaw == "extra" and view.dialect.extra_args == "refuse"
-    ran = _first_of_timeouts(made, view)
+    ran = first_of_timeouts(made, view)
     if refused and ran:
         yield Finding(
             f"{ran[0].id}: {made} has arguments that its schema does not name, {', '.join(made.extra)}, and ran; "
@@ -47,13 +47,13 @@ def _runs_once(made: Made, calls: Calls, view: View) -> Judged:
         )
     elif ran:
         yield _as_said(made, ran[0], view)
-    elif not _may_stay(made, calls, view):
+    elif not may_stay(made, calls, view):
         yield Finding(
             f"{made} was valid and never ran, expected one execution with {as_text(made.arguments)}", made.seq
         )
 
 
-def _first_of_timeouts(made: Made, view: View) -> tuple[Execution, ...]:
+def first_of_timeouts(made: Made, view: View) -> tuple[Execution, ...]:
     """The executions of a call; of a tool that never came back, ACT-9 counts the repetitions."""
     ran = made.executions if made.flaw == "extra" and view.dialect.extra_args == "pass" else made.ran
     if view.has("tool_timeout") and ran and ran[0].end_seq is None:
@@ -91,8 +91,13 @@ def faithful(said: Any, ran: Any, schema: Any) -> bool:
     return equal(said, ran)
 
 
-def _may_stay(made: Made, calls: Calls, view: View) -> bool:
+def may_stay(made: Made, calls: Calls, view: View) -> bool:
     """Whether a valid call may stay without an execution, for a reason that another clause judges."""
+    return _bad_id(made, calls, view) or kept_back(made, calls, view)
+
+
+def kept_back(made: Made, calls: Calls, view: View) -> bool:
+    """Whether there is a reason to keep a call from running that has nothing to do with its id."""
     return any(reason(made, calls, view) for reason in _REASONS)
 
 
@@ -176,7 +181,6 @@ def ends_the_run(made: Made, calls: Calls, view: View) -> bool:
 
 
 _REASONS: tuple[Callable[[Made, Calls, View], bool], ...] = (
-    _bad_id,
     _not_asked_for_tools,
     _beyond_the_budget,
     run_ended,

@@ -7,7 +7,10 @@ from conformance.reading.containment import carries
 from conformance.reading.tool_calls import Calls, Made, as_text, next_main, said_in, tool_calls
 from conformance.reading.view import Call, Execution, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Rule
+from conformance.rules.history_calls import HIS_5, HIS_8
+from conformance.rules.history_growth import HIS_6
 from conformance.rules.history_shape import his_1, his_2, his_3, his_3b, his_4, needs_messages
+from conformance.rules.history_shorter import HIS_9
 from fake_models.tools import Large
 
 #: Bytes of JSON above which a result may be cut before it enters the history (ACT-12). Agents that cut do so at several
@@ -68,7 +71,8 @@ def _his_10(view: View) -> Judged:
     calls = tool_calls(view)
     for made in calls.made:
         done = [one for one in made.ran if one.end_seq is not None and one.error is None]
-        if done:
+        # A call that came in pieces has no whole to be found again: that it ran is ACT-6's and REC-7's.
+        if done and made.whole:
             yield from _reaches(made, done[-1], calls, view)
 
 
@@ -212,6 +216,8 @@ RULES: tuple[Rule, ...] = (
         applies=needs_messages,
         check=his_4,
     ),
+    HIS_5,
+    HIS_6,
     Rule(
         id="HIS-7",
         level=MUST,
@@ -225,6 +231,8 @@ RULES: tuple[Rule, ...] = (
         channels="M",
         check=_his_7,
     ),
+    HIS_8,
+    HIS_9,
     Rule(
         id="HIS-10",
         level=MUST,

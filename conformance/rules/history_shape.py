@@ -14,7 +14,7 @@ def needs_messages(view: View) -> str | None:
     return "dialect" if view.dialect.tool_history == "text" else None
 
 
-def _requests(view: View) -> Iterator[tuple[Run, Call, Pairs]]:
+def requests(view: View) -> Iterator[tuple[Run, Call, Pairs]]:
     """Every request once: an attempt repeats a body that was judged already."""
     for run in view.runs:
         for call in run.calls:
@@ -29,7 +29,7 @@ def _named(one: Paired) -> str:
 def his_1(view: View) -> Judged:
     """Each call has exactly one result, where the wire wants it."""
     told: set[tuple[str, str | None, str, int]] = set()
-    for run, call, pairs in _requests(view):
+    for run, call, pairs in requests(view):
         for one in pairs.calls:
             problem = _results(one)
             # A broken history is sent again with every request that follows: it is told of once.
@@ -60,7 +60,7 @@ def _results(one: Paired) -> str | None:
 def his_2(view: View) -> Judged:
     """No result stands without its call."""
     told: set[tuple[str, str | None, int]] = set()
-    for run, call, pairs in _requests(view):
+    for run, call, pairs in requests(view):
         if any(message.role == "tool" for message in call.request.messages) and not pairs.orphans:
             yield OK
         for orphan in pairs.orphans:
@@ -98,7 +98,7 @@ def _id_breaches(pairs: Pairs) -> Iterator[tuple[str, str]]:
 def _ids(view: View, *, sound: bool) -> Judged:
     calls = tool_calls(view)
     told: set[tuple[str, str]] = set()
-    for run, call, pairs in _requests(view):
+    for run, call, pairs in requests(view):
         said = calls.said_before(call, run.session)
         if all(made.sound for made in said) is not sound:
             continue
@@ -200,7 +200,7 @@ def _dropped(made: Made, call: Call, calls: Calls, view: View) -> bool:
         return False
     if any(not one.sound for one in calls.batch(made)):
         return False
-    if call.run != run.id and not _kept(run, view):
+    if call.run != run.id and not kept(run, view):
         return False
     between = [one for other in view.runs for one in other.calls if made.by.end_seq < one.seq < call.seq]
     if any(one.kind == "compaction" or one.overflow for one in between):
@@ -212,7 +212,7 @@ def _dropped(made: Made, call: Call, calls: Calls, view: View) -> bool:
     return goes_on and not told
 
 
-def _kept(run: Run, view: View) -> bool:
+def kept(run: Run, view: View) -> bool:
     """Whether a later run of the session has to know this one: an agent may take back a turn that failed."""
     failed = run.raised is not None or run.cancelled or (run.terminal is not None and run.terminal.type == "RUN_ERROR")
     return view.has("sessions") and run.how == "returned" and not failed

@@ -13,6 +13,7 @@ from conformance.reading.round_limit import (
     ended_there,
     executed,
     last_round,
+    mixed,
     numbers,
     reached,
     rounds_made,
@@ -27,14 +28,9 @@ _FORGE = "https://github.com/"
 _LIMIT_WORDS = re.compile(r"limit|exceed|budget|exhaust|max.{0,10}(iter|turn|step|round)|上限|最大", re.IGNORECASE)
 
 
-def _mixed(view: View) -> bool:
-    """Whether calls of several loops may share a run: a child's rounds are its own and cannot be told apart here."""
-    return view.has("subagents") and "SUB-1" in view.scenario.exercises
-
-
 def no_round_beyond_the_budget(view: View) -> Judged:
     """Three sentences: no round N + 1, none after an answer, no ending as limit before N."""
-    for run in view.runs if not _mixed(view) else ():
+    for run in view.runs if not mixed(view) else ():
         yield from _no_round_after_n(run, view)
         if not view.has("completion_gate"):
             yield from _no_round_after_an_answer(run, view)
@@ -93,7 +89,7 @@ def each_run_has_the_whole_budget(view: View) -> Judged:
     """Judged on runs that a budget carried over from the runs before would have cut."""
     for index, run in enumerate(view.runs):
         before = sum(one.rounds for one in view.runs[:index] if one.end_seq < run.seq)
-        if not run.limited or not run.max_iters or not before or not over(run) or _mixed(view):
+        if not run.limited or not run.max_iters or not before or not over(run) or mixed(view):
             continue
         claim = claimed(run, view)
         last = last_call(run)
@@ -176,7 +172,7 @@ def an_answer_within_the_budget_ends_normally(view: View) -> Judged:
     """Judged where the last call of the loop, in a round of the budget, carries the answer."""
     for run in view.runs:
         last, claim = last_call(run), claimed(run, view)
-        if last is None or run.max_iters is None or run.cancelled or _mixed(view):
+        if last is None or run.max_iters is None or run.cancelled or mixed(view):
             continue
         if (last.round or 0) > run.max_iters or answer(last, view.dialect) is None:
             continue

@@ -1,256 +1,11 @@
-"""REC: what an agent does when the model answers nothing, or says that the prompt is too long."""
+"""REC: what an agent does when the model answers nothing, half, too late or not at all, or says that the prompt is too long."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from itertools import pairwise
-from typing import Any
-
-from conformance.reading.classes import is_empty
-from conformance.reading.outcome import claimed, final_text
-from conformance.reading.tool_calls import as_text, next_main, tool_calls
-from conformance.reading.view import Call, Run, View
-from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Rule
-
-#: Bytes of a request's messages that one token stands for: the estimator that scenarios call bytes/4.
-BYTES_PER_TOKEN = 4
-#: Body keys that say how a reply is delivered. Unlike in the classes of calls the model's name stays: another model may have
-#: a larger window.
-_DELIVERY = ("stream", "stream_options")
-
-
-def _loop(run: Run) -> list[tuple[Call, Call]]:
-    """The calls of the loop, each with the attempt whose reply counts; summaries are SUM-4's."""
-    return [(call, run.outcome_of(call)) for call in run.main if call.kind != "summary"]
-
-
-def _spent(run: Run, view: View, *, on_empty: bool) -> Iterator[tuple[Call, Call, int]]:
-    """Each repetition after an empty reply (or an overflow): what failed, the next call, and how many its scope has had."""
-    count = 0
-    for (_, before), (call, _) in pairwise(_loop(run)):
-        if call.kind == "regular" and view.dialect.recovery_scope == "round":
-            count = 0
-        if is_empty(before, view.dialect) if on_empty else before.overflow:
-            count += 1
-            yield before, call, count
-
-
-def _rec_1(view: View) -> Judged:
-    for run in view.runs:
-        empties = [replied for _, replied in _loop(run) if is_empty(replied, view.dialect)]
-        if empties and view.dialect.empty_response != "continue":
-            yield from _within(run, view, on_empty=True, allowed=view.dialect.empty_retries, key="empty_response")
-        if empties:
-            yield from _empty_end(run, view)
-        yield from _not_empty(run, view)
-
-
-def _within(run: Run, view: View, *, on_empty: bool, allowed: int, key: str) -> Judged:
-    what = "an empty reply" if on_empty else "an overflow"
-    for before, call, count in _spent(run, view, on_empty=on_empty):
-        if count <= allowed:
-            yield OK
-        else:
-            scope = "its round" if view.dialect.recovery_scope == "round" else run.id
-            yield Finding(
-                f"{call.id} is repetition {count} after {what} in {scope} ({before.id}), expected at most {allowed} under "
-                f"{key} {getattr(view.dialect, key)!r}",
-                call.seq,
-                related=(before.seq,),
-            )
-
-
-def _empty_end(run: Run, view: View) -> Judged:
-    loop, claim = _loop(run), claimed(run, view)
-    last = loop[-1][1]
-    if not is_empty(last, view.dialect) or run.summary or claim is None or run.cancelled:
-        return
-    if view.dialect.empty_response == "finish":
-        invented = next((text for text in _shown(run, view) if not _of_the_model(text, run)), None)
-        if invented is not None:
-            yield Finding(
-                f"{run.id} ended on the empty reply of {last.id} and shows {as_text(invented)}, which the model never said, "
-                "expected no text",
-                claim.seq,
-                related=(last.seq,),
-            )
-        else:
-            yield OK
-        yield Finding(
-            f"{run.id} ended as {claim.kind} on the empty reply of {last.id}: empty_response 'finish' leaves the "
-            "user without an answer and without a reason",
-            claim.seq,
-            related=(last.seq,),
-            level=SHOULD,
-        )
-    elif claim.kind == "answered":
-        yield Finding(
-            f"{run.id} ended as answered, but the last reply, to {last.id}, was empty ({last.reply.empty if last.reply else None}), "
-            "expected the outcome empty",
-            claim.seq,
-            related=(last.seq,),
-            fits=("empty_response", "finish"),
-        )
-    else:
-        yield OK
-
-
-def _shown(run: Run, view: View) -> Iterator[str]:
-    """All that a user reads of a run: the result's text, and the messages of the stream."""
-    texts = [final_text(run, view)]
-    if "E" in view.channels:
-        texts += [message.text for message in run.shown.text_messages if message.role == "assistant"]
-    yield from (text.strip() for text in texts if text is not None and text.strip())
-
-
-def _of_the_model(text: str, run: Run) -> bool:
-    """Whether a text is what the model said in this run: a piece of one reply, or several replies put together."""
-    said = [(call.reply.text or "").strip() for call in run.calls if call.reply is not None]
-    if any(text in one for one in said):
-        return True
-    rest = text
-    for one in sorted(filter(None, said), key=len, reverse=True):
-        rest = rest.replace(one, "")
-    return not rest.strip()
-
-
-def _not_empty(run: Run, view: View) -> Judged:
-    """Replies that look like nothing and are not: a blank text beside a call, and a text of one character."""
-    for _, replied in _loop(run):
-        reply = replied.reply
-        if reply is None or not reply.complete or is_empty(replied, view.dialect) or reply.text is None:
-            continue
-        if replied.said and not reply.text.strip() and reply.stop == "tool_calls":
-            yield from _kept_its_calls(run, replied, view)
-        elif not replied.said and len(reply.text.strip()) == 1 and reply.stop == "stop":
-            yield from _taken_as_answer(run, replied, view)
-
-
-def _kept_its_calls(run: Run, replied: Call, view: View) -> Judged:
-    follows, claim = next_main(run, replied.end_seq), claimed(run, view)
-    calls = tool_calls(view)
-    mine = [made for made in calls.made if made.by.id == replied.id]
-    carried = calls.carried(follows, run.session) if follows else {}
-    names = ", ".join(made.call.name for made in mine)
-    if any(made.executions for made in mine):
-        yield OK
-    elif follows is None:
-        if claim is not None and claim.kind == "empty":
-            yield Finding(
-                f"{run.id} ended as empty, but the reply to {replied.id} called {names} beside a blank text; a reply with a "
-                "call is not empty",
-                claim.seq,
-                related=(replied.seq,),
-            )
-    elif view.dialect.tool_history == "text" or any(made.key in carried for made in mine):
-        yield OK
-    else:
-        yield Finding(
-            f"{follows.id} asks again as if the reply to {replied.id} had been empty, but it called {names} beside a blank "
-            "text; a reply with a call is not empty",
-            follows.seq,
-            related=(replied.seq,),
-        )
-
-
-def _taken_as_answer(run: Run, replied: Call, view: View) -> Judged:
-    text = replied.reply.text if replied.reply else None
-    follows = next_main(run, replied.end_seq)
-    claim = claimed(run, view)
-    if view.has("completion_gate") or view.dialect.answer_by != "text":
-        return
-    if follows is not None:
-        yield Finding(
-            f"{follows.id} was sent after {replied.id} was answered {text!r}, expected the run to end: a short text is not empty",
-            follows.seq,
-            related=(replied.seq,),
-        )
-    elif claim is not None and claim.kind == "empty":
-        yield Finding(
-            f"{run.id} ended as empty after {replied.id} was answered {text!r}: a short text is not empty",
-            claim.seq,
-            related=(replied.seq,),
-        )
-    else:
-        yield OK
-
-
-def _rec_3(view: View) -> Judged:
-    for run in view.runs:
-        yield from _shrinks(run)
-        if any(replied.overflow for _, replied in _loop(run)):
-            yield from _within(run, view, on_empty=False, allowed=view.dialect.compactions, key="prompt_too_long")
-            yield from _overflow_end(run, view)
-        yield from _compactions_fit(run, view)
-
-
-def _shrinks(run: Run) -> Judged:
-    conversation = Counter(call.id for call in run.main)
-    for call in run.calls:
-        if not call.overflow or call.role == "auxiliary":
-            continue
-        later = [one for one in run.calls if one.seq > call.end_seq]
-        same = next((one for one in later if _asks(one.body) == _asks(call.body)), None)
-        follows = next((one for one in later if one.id in conversation), None)
-        if same is not None:
-            yield Finding(
-                f"{same.id} sends the request of {call.id} again, which was too long ({call.request.size} bytes of messages), "
-                "expected a smaller one or none",
-                same.seq,
-                related=(call.seq,),
-            )
-        elif (
-            call.role == "compaction"
-            or follows is None
-            or follows.kind == "summary"
-            or follows.request.model != call.request.model
-        ):
-            # Nothing smaller is owed: the request was for a compaction or another model, or nothing more was asked.
-            yield OK
-        elif follows.request.size >= call.request.size:
-            yield Finding(
-                f"{follows.id} has {follows.request.size} bytes of messages after {call.id} was too long with "
-                f"{call.request.size}, expected fewer",
-                follows.seq,
-                related=(call.seq,),
-            )
-        else:
-            yield OK
-
-
-def _asks(body: Any) -> Any:
-    return {key: value for key, value in body.items() if key not in _DELIVERY} if isinstance(body, Mapping) else body
-
-
-def _overflow_end(run: Run, view: View) -> Judged:
-    last, claim = _loop(run)[-1][1], claimed(run, view)
-    if not last.overflow or run.summary or claim is None or run.cancelled:
-        return
-    if claim.kind == "answered":
-        yield Finding(
-            f"{run.id} ended as answered, but its last request, {last.id}, was too long for the model, expected the outcome "
-            "overflow",
-            claim.seq,
-            related=(last.seq,),
-        )
-    else:
-        yield OK
-
-
-def _compactions_fit(run: Run, view: View) -> Judged:
-    window = view.scenario.model.context_window
-    for call in run.calls:
-        if window is None or call.kind != "compaction":
-            continue
-        tokens = -(-call.request.size // BYTES_PER_TOKEN)
-        if tokens > window:
-            yield Finding(
-                f"{call.id}, a compaction, has {tokens} tokens ({call.request.size} bytes of messages) and the model's window "
-                f"{window}, expected a request that fits it",
-                call.seq,
-            )
-        else:
-            yield OK
-
+from conformance.rule import MUST, SHOULD, Rule
+from conformance.rules.recovery_empty import rec_1, rec_2
+from conformance.rules.recovery_ends import rec_6, rec_8
+from conformance.rules.recovery_http import everything_is_sent_again, nothing_is_sent_again, rec_4, rec_5
+from conformance.rules.recovery_overflow import rec_3
+from conformance.rules.recovery_replies import rec_7, rec_12
 
 _ISSUES = "https://github.com"
 
@@ -270,7 +25,21 @@ RULES: tuple[Rule, ...] = (
         ),
         channels="M,E,R",
         keys=("empty_response", "empty_is", "recovery_scope"),
-        check=_rec_1,
+        check=rec_1,
+    ),
+    Rule(
+        id="REC-2",
+        level=SHOULD,
+        clause="The request after an empty reply differs from the one before it, as by a nudge.",
+        rationale="A model that answered a prompt with nothing will as like as not do so again; a word to it is what "
+        "helps.",
+        evidence=(
+            f"{_ISSUES}/lsdefine/GenericAgent/issues/201",
+            f"{_ISSUES}/deepset-ai/haystack/issues/12300",
+        ),
+        channels="M",
+        keys=("empty_is",),
+        check=rec_2,
     ),
     Rule(
         id="REC-3",
@@ -286,6 +55,100 @@ RULES: tuple[Rule, ...] = (
         ),
         channels="M",
         keys=("prompt_too_long", "recovery_scope"),
-        check=_rec_3,
+        check=rec_3,
+    ),
+    Rule(
+        id="REC-4",
+        level=MUST,
+        clause="A request that failed with 400, 403, 404, 413 or 422, or because a quota is spent, is not sent again"
+        " to the same model; after a 401 it is at most once, with other credentials.",
+        rationale="What is wrong fails every time: repeating it costs time, hides the cause, and a spent quota stays "
+        "spent.",
+        evidence=(
+            f"{_ISSUES}/earendil-works/pi/issues/4707",
+            f"{_ISSUES}/opendev-to/opendev/pull/207",
+            f"{_ISSUES}/NousResearch/hermes-agent/pull/93308",
+            f"{_ISSUES}/langchain-ai/langchainjs/issues/918",
+        ),
+        channels="M",
+        keys=("http_retry",),
+        applies=everything_is_sent_again,
+        check=rec_4,
+    ),
+    Rule(
+        id="REC-5",
+        level=MUST,
+        clause="A failure that may pass (408, 409, 429, 5xx) is followed by another attempt, and by a bounded number"
+        " of them. Where the server asks to wait, the agent waits (SHOULD, judged on the scenario's clock "
+        "only).",
+        rationale="One busy moment of a server must not lose a long run, and one that never ends must not keep it for "
+        "ever.",
+        evidence=(
+            f"{_ISSUES}/huggingface/smolagents/issues/2165",
+            f"{_ISSUES}/opendev-to/opendev/pull/207",
+            f"{_ISSUES}/NousResearch/hermes-agent/pull/93308",
+            f"{_ISSUES}/openai/codex/issues/28641",
+        ),
+        channels="M",
+        keys=("http_retry",),
+        applies=nothing_is_sent_again,
+        check=rec_5,
+    ),
+    Rule(
+        id="REC-6",
+        level=MUST,
+        clause="When recovery is used up, the caller can read what the last try failed of.",
+        rationale="Retries that end in a bare 'gave up' leave nobody to know whether to wait, to pay or to mend the "
+        "request.",
+        evidence=(
+            f"{_ISSUES}/opendev-to/opendev/pull/207",
+            f"{_ISSUES}/openai/openai-agents-python/pull/4606",
+            f"{_ISSUES}/langchain-ai/langchainjs/issues/918",
+        ),
+        channels="E,R",
+        keys=("empty_is",),
+        check=rec_6,
+    ),
+    Rule(
+        id="REC-7",
+        level=MUST,
+        clause="A reply whose connection broke, or whose stream ended while a call was being spelled, is neither "
+        "acted on nor taken for an answer; nor is one whose stream ended without a finish reason (SHOULD).",
+        rationale="Half a sentence is believed, and half a call does what nobody finished saying.",
+        evidence=(
+            f"{_ISSUES}/ag-ui-protocol/ag-ui/issues/2300",
+            f"{_ISSUES}/openai/codex/issues/28641",
+            f"{_ISSUES}/earendil-works/pi/issues/2119",
+        ),
+        channels="T,E,R",
+        check=rec_7,
+    ),
+    Rule(
+        id="REC-8",
+        level=SHOULD,
+        clause="What one cause of failure has used up is not taken from the recovery of another.",
+        rationale="A long run meets several troubles; with one counter for all of them the second ends it.",
+        evidence=(
+            f"{_ISSUES}/openclaw/openclaw/issues/150447",
+            f"{_ISSUES}/coddy-project/coddy-agent/pull/329",
+        ),
+        channels="M",
+        keys=("recovery_scope", "empty_response", "prompt_too_long", "http_retry"),
+        check=rec_8,
+    ),
+    Rule(
+        id="REC-12",
+        level=MUST,
+        clause="A 200 whose body is no reply (an error, a page, no choices, broken JSON) is a failure: it is neither"
+        " acted on nor taken for an answer.",
+        rationale="Proxies and gateways answer 200 with anything; an agent that trusts the status shows a user an error"
+        " page, or nothing.",
+        evidence=(
+            f"{_ISSUES}/google/adk-python/issues/3618",
+            f"{_ISSUES}/google-gemini/gemini-cli/issues/7230",
+            f"{_ISSUES}/earendil-works/pi/issues/2119",
+        ),
+        channels="M,E,R",
+        check=rec_12,
     ),
 )

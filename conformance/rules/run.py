@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from conformance.reading.agui import Event, value
-from conformance.reading.classes import transient
+from conformance.reading.failures import still_retrying, trails_off
 from conformance.reading.outcome import KINDS, actual, answer, claimed, last_call, markers
 from conformance.reading.tool_calls import tool_calls
 from conformance.reading.view import Call, Run, View
@@ -97,27 +97,39 @@ _HOW = {
 }
 
 
+def _lost(run: Run, view: View) -> str:
+    """What was last seen of an agent that fell silent, or whose process is gone."""
+    seen = run.end.get("last_seen")
+    last = f"; the last thing seen was {seen['kind']}, record {seen['seq']}" if seen else ""
+    if run.how == "hung":
+        return f"run {run.id} hung{last}; an end within {view.scenario.deadline_s} s of silence was expected"
+    wrong = next((record.data["why"] for record in run.garbage if "why" in record.data), None)
+    lines = [
+        line for tail in ("stdout_tail", "stderr_tail") for line in run.end.get(tail, "").split("\n") if line.strip()
+    ]
+    wrote = f"; the last it wrote: {lines[-1][-200:]!r}" if lines else ""
+    what = "the agent's process ended" if wrong is None else f"the agent was ended, since {wrong}"
+    return f"run {run.id} died: {what}{last}{wrote}; a run that comes to its own end was expected"
+
+
 def the_run_ends(view: View) -> Judged:
     """RUN-2."""
     for run in view.runs:
-        unlimited = not run.limited and run.max_iters is None
+        # A default beyond the scenario's cap cannot be seen to hold, nor to fail.
+        unlimited = not run.limited and (run.max_iters is None or run.max_iters + 5 > view.scenario.cap)
         refused = [call for call in run.calls if call.refused is not None and call.refused.get("by") == "cap"]
         allowed = None if run.limited or run.max_iters is None else run.max_iters + 5
         if run.how in ("hung", "died"):
-            seen = run.end.get("last_seen")
-            last = f"; the last thing seen was {seen['kind']}, record {seen['seq']}" if seen else ""
-            yield Finding(
-                f"run {run.id} {run.how}{last}; an end within {view.scenario.deadline_s} s of silence was expected",
-                run.end_seq,
-            )
+            yield Finding(_lost(run, view), run.end_seq)
+        elif unlimited and refused:
+            # The agent said that it has no bound below the cap; of none at all LIM-8 warns.
+            continue
         elif run.how == "cap" or refused:
             seq = refused[0].seq if refused else run.end_seq
             what = (
                 f"sent more than {view.scenario.cap} requests" if refused else f"left {run.end_seq - run.seq} records"
             )
-            # Under `unlimited` the agent said that it has no bound of its own.
-            level = SHOULD if unlimited else None
-            yield Finding(f"run {run.id} {what} and had to be stopped", seq, level=level)
+            yield Finding(f"run {run.id} {what} and had to be stopped", seq)
         elif allowed is not None and len(run.main) > allowed:
             yield Finding(
                 f"run {run.id} made {len(run.main)} model calls with no limit from the caller; by the declared default of "
@@ -130,20 +142,8 @@ def the_run_ends(view: View) -> Judged:
 
 def retries_at_the_deadline(view: View) -> str | None:
     """RUN-2 cannot be decided where an agent still waits between attempts when the deadline comes."""
-    waiting = next((run for run in view.runs if run.how == "hung" and _still_retrying(run)), None)
+    waiting = next((run for run in view.runs if run.how == "hung" and still_retrying(run)), None)
     return None if waiting is None else f"run {waiting.id} still retried its model when the deadline came"
-
-
-def _still_retrying(run: Run) -> bool:
-    """Whether the silence at the end is a pause between attempts: the last request failed for now, and more were on their way."""
-    last = run.calls[-1] if run.calls else None
-    if last is None or last.reply is None or last.done_seq is None or not transient(last):
-        return False
-    error = (last.reply.fault or {}).get("error") or {}
-    since = [x.seq for x in run.executions] + [event.seq for event in run.events]
-    return (last.kind in ("attempt", "retry") or bool(error.get("retry_after_s"))) and not any(
-        seq > last.end_seq for seq in since
-    )
 
 
 def the_outcome_is_true(view: View) -> Judged:
@@ -201,7 +201,9 @@ def _something_failed(run: Run, view: View) -> bool:
 def _undecided(run: Run, view: View, kind: str) -> bool:
     """What other clauses judge, and what the model's replies leave open."""
     really, last = actual(run, view), last_call(run)
-    if really in ("truncated", "filtered") or (really == "empty" and view.dialect.empty_response == "finish"):
+    finished = really == "empty" and view.dialect.empty_response == "finish"
+    # A stream that just ended may have been whole: REC-7 doubts it, as a SHOULD.
+    if really in ("truncated", "filtered") or finished or (last is not None and trails_off(last)):
         return True
     if really == "answered" and kind in ("gate", "unverified") and view.has("completion_gate"):
         return True
@@ -303,7 +305,7 @@ def a_model_failure_is_no_finish(view: View) -> Judged:
     """RUN-5."""
     for run in view.runs:
         last = last_call(run)
-        if last is None or not last.failed or last.overflow or run.summary or run.cancelled:
+        if last is None or not last.failed or last.overflow or run.summary or run.cancelled or trails_off(last):
             continue
         if run.how not in ("returned", "raised") or (last.reply is None and last.refused is None):
             continue

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
+from conformance.reading.failures import names
 from conformance.reading.outcome import actual, claimed, last_call
 from conformance.reading.view import Call, Run, View
 from conformance.rule import OK, SHOULD, Finding, Judged
@@ -133,17 +134,17 @@ def _cause(run: Run, view: View) -> Judged:
     last, claim = last_call(run), claimed(run, view)
     if actual(run, view) != "model_error" or last is None or claim is None or claim.kind == "answered":
         return
-    names = _names(last)
-    if not names:
+    named = _names(last)
+    if not named:
         return
     end = run.terminal.data if run.terminal is not None and run.terminal.type == "RUN_ERROR" else {}
     raised = f"{run.raised.exception} {run.raised.message}" if run.raised is not None else ""
     told = " ".join(str(part) for part in (end.get("message"), end.get("code"), claim.reason, raised) if part)
-    if any(name.lower() in told.lower() for name in names):
+    if any(name.lower() in told.lower() for name in named):
         yield OK
     else:
         yield Finding(
-            f"run {run.id}: {last.id} failed with {' / '.join(names)}, but the error says {told[:120]!r}; the status or the "
+            f"run {run.id}: {last.id} failed with {' / '.join(named)}, but the error says {told[:120]!r}; the status or the "
             "provider's code was expected in it",
             claim.seq,
             level=SHOULD,
@@ -152,11 +153,5 @@ def _cause(run: Run, view: View) -> Judged:
 
 def _names(call: Call) -> tuple[str, ...]:
     """What names the failure: its status, and the provider's code, type and words. A broken stream has none of them."""
-    reply = call.reply
-    if reply is None or reply.status == 200:
-        return ()
-    fault: Any = (reply.fault or {}).get("error") or {}
-    body = fault.get("body")
-    inner = body.get("error") if isinstance(body, Mapping) else None
-    said = [(inner or {}).get(key) for key in ("code", "type", "message")] if isinstance(inner, Mapping) else []
-    return tuple(str(one) for one in (reply.status, *said) if one)
+    came = call.reply.status if call.reply is not None else 200
+    return () if came == 200 else (str(came), *names(call))

@@ -359,3 +359,18 @@ def test_skipped_calls_of_the_last_round_get_an_error_result():
 def test_the_final_text_is_the_last_reply_or_all_that_was_said(declared, text):
     script = Script(body("Let me look.", calls=[("look", "{}", "c1")]), body("42"), tools={"look": 42})
     assert played(script, declared=declared)[1].text == text
+
+
+@pytest.mark.parametrize(("value", "asked"), [("transient", 1), ("none", 1), ("all", 2)])
+def test_a_wrong_request_is_sent_again_only_where_that_is_declared(value, asked):
+    script = Script(ModelError(400, {"error": {"code": "invalid_value"}}), body("fine"))
+    played(script, declared={"http_retry": value})
+    assert len(script.asked) == asked
+    assert [headers["X-Stainless-Retry-Count"] for headers in script.headers] == ["0", "1"][:asked]
+
+
+@pytest.mark.parametrize(("header", "waited_s"), [("2", 2.0), ("0", 0.5), ("Wed, 21 Oct 2026 07:28:00 GMT", 0.5)])
+def test_a_server_that_asks_to_wait_is_waited_for(header, waited_s):
+    script = Script(ModelError(503, {}, {"retry-after": header}), body("fine"))
+    played(script)
+    assert script.slept == [waited_s]

@@ -1,14 +1,17 @@
 """Faults in which calls run, and how."""
 # ruff: noqa: D103 - the table of mutants says each fault in a sentence
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from conformance.agent_side import Bench, ToolFailed
-from conformance.reference.acting import Refused, checked, parsed
-from conformance.reference.hearing import Call
-from conformance.reference.steps import Execution
+from conformance.reference.acting import Refused, checked, not_run, parsed
+from conformance.reference.hearing import Call, Said
+from conformance.reference.loop import act
+from conformance.reference.run import Ending, Run
+from conformance.reference.steps import Execution, Steps
+from fake_models.errors import ModelError
 
 Tools = Mapping[str, Mapping[str, Any]]
 
@@ -51,3 +54,60 @@ def failures_are_silent(bench: Bench) -> Bench:
             return ""
 
     return replace(bench, call_tool=silent)
+
+
+def half_an_object_is_closed(call: Call, tools: Tools, extra_args: str) -> Execution | Refused:
+    whole = next((text for end in ("", "}", '"}') if parsed(text := call.arguments + end) is not None), call.arguments)
+    return checked(replace(call, arguments=whole), tools, extra_args)
+
+
+def one_run_per_tool(run: Run, said: Said) -> Steps[Ending | None]:
+    last = {call.tool: call.id for call in said.calls}
+
+    def only_the_last(call: Call, tools: Tools, extra_args: str) -> Execution | Refused:
+        mine = last.get(call.tool, call.id) == call.id
+        return checked(call, tools, extra_args) if mine else not_run("another call of this tool took its place")
+
+    run.parts = replace(run.parts, checked=only_the_last)
+    return act(run, said)
+
+
+def streams_end_well(bench: Bench) -> Bench:
+    def whole(body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Iterator[Any]:
+        last: Any = None
+        for last in bench.stream_model(body, headers=headers):
+            yield last
+        ends = [choice.get("finish_reason") for choice in (last or {}).get("choices", ())]
+        if last is not None and ends and not any(ends):
+            yield {**last, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+
+    return replace(bench, stream_model=whole)
+
+
+def failures_begin_the_round_anew(bench: Bench) -> Bench:
+    done: list[tuple[str, Mapping[str, Any], str | None]] = []
+
+    def noted(name: str, arguments: Mapping[str, Any], call_id: str | None) -> Any:
+        done[:] = [(name, arguments, call_id)]
+        return bench.call_tool(name, arguments, call_id)
+
+    def asked(body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Any:
+        try:
+            return bench.model(body, headers=headers)
+        except ModelError:
+            for one in done:
+                bench.call_tool(*one)
+            raise
+
+    return replace(bench, call_tool=noted, model=asked)
+
+
+def one_result_per_id(bench: Bench) -> Bench:
+    known: dict[str | None, Any] = {}
+
+    def once(name: str, arguments: Mapping[str, Any], call_id: str | None) -> Any:
+        if call_id not in known:
+            known[call_id] = bench.call_tool(name, arguments, call_id)
+        return known[call_id]
+
+    return replace(bench, call_tool=once)

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from conformance.reference import events
+from conformance.reference.asking import NOTHING, ask, regular_body
 from conformance.reference.loop import finish
 from conformance.reference.run import Ending, Run
-from conformance.reference.steps import Steps
+from conformance.reference.steps import Act, Execution, Steps
 
 Tools = Mapping[str, Mapping[str, Any]]
 
@@ -36,6 +37,10 @@ def a_failed_tool_is_a_run_error(run: Run, ending: Ending) -> Ending:
     return replace(ending, terminal="error") if _a_tool_failed(run) and ending.kind == "answered" else ending
 
 
+def the_cause_is_lost(_run: Run, ending: Ending) -> Ending:
+    return replace(ending, reason="gave up after several tries", facts={}) if ending.kind == "model_error" else ending
+
+
 def half_the_text(_run: Run, ending: Ending) -> Ending:
     return replace(ending, text=ending.text[: len(ending.text) // 2]) if ending.text else ending
 
@@ -54,3 +59,19 @@ def error_then_finish(run: Run, ending: Ending) -> Steps[None]:
         yield item
         if isinstance(item, dict) and item["type"] == "RUN_ERROR":
             yield events.run_finished(run.thread, run.id)
+
+
+def asks_after_the_end(run: Run, ending: Ending) -> Steps[None]:
+    yield from finish(run, ending)
+    yield from ask(run, regular_body(run, ()), shown=NOTHING)
+
+
+def acts_after_the_end(run: Run, ending: Ending) -> Steps[None]:
+    yield from finish(run, ending)
+    if run.tools:
+        yield Act((Execution(next(iter(run.tools)), {}, "left-over"),))
+
+
+def tidies_after_the_end(run: Run, ending: Ending) -> Steps[None]:
+    yield from finish(run, ending)
+    yield {"type": "STATE_SNAPSHOT", "snapshot": {"open": 0}}

@@ -74,12 +74,22 @@ def _bare_marker(event: dict[str, Any]) -> Iterable[Item]:
     return ({**event, "event": {"type": MARKER}} if event["type"] == "RAW" else event,)
 
 
+def _marker_as_a_sentence(event: dict[str, Any]) -> Iterable[Item]:
+    return ({**event, "value": "the limit was reached"} if event.get("name") == MARKER else event,)
+
+
+def _marker_counts_nothing(event: dict[str, Any]) -> Iterable[Item]:
+    return ({**event, "event": {**event["event"], "currentIter": 0}} if event["type"] == "RAW" else event,)
+
+
 reopened = spoiled(_reopened)
 renamed_result = spoiled(_renamed_result)
 failure_as_success = spoiled(_failure_as_success)
 thinking_as_text = spoiled(_thinking_as_text)
 spanned = spoiled(_spanned)
 bare_marker = spoiled(_bare_marker)
+marker_as_a_sentence = spoiled(_marker_as_a_sentence)
+marker_counts_nothing = spoiled(_marker_counts_nothing)
 no_marker = without("RAW")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance.reference.acting import result_text
 from conformance.reference.hearing import Said
-from conformance.reference.history import Message, compacted, round_messages
+from conformance.reference.history import Message, compacted, round_messages, turns
 
 Tools = Mapping[str, Mapping[str, Any]]
 
@@ -50,3 +50,25 @@ def results_outlive_their_calls(messages: Sequence[Message], digest: str | None)
     orphans = [message for message in messages if message["role"] == "tool"]
     short = compacted(messages, digest)
     return [*[m for m in short if m["role"] == "system"], *orphans[-1:], *[m for m in short if m["role"] != "system"]]
+
+
+def arguments_as_they_came(said: Said, results: Sequence[str]) -> list[Message]:
+    asked, *answered = round_messages(said, results)
+    for call, one in zip(said.calls, asked.get("tool_calls", ()), strict=True):
+        one["function"]["arguments"] = call.arguments
+    return [asked, *answered]
+
+
+def results_backwards(said: Said, results: Sequence[str]) -> list[Message]:
+    asked, *answered = round_messages(said, results)
+    return [asked, *reversed(answered)]
+
+
+def results_swapped(said: Said, results: Sequence[str]) -> list[Message]:
+    return round_messages(said, [*results[1:], *results[:1]])
+
+
+def calls_outlive_their_results(messages: Sequence[Message], digest: str | None) -> list[Message]:
+    _, found = turns(messages)
+    calls = [message for turn in found[:-1] for message in turn if message.get("tool_calls")]
+    return [*calls[-1:], *compacted(messages, digest)]

@@ -1,15 +1,17 @@
 """Faults in what a reply is taken for."""
 # ruff: noqa: D103 - the table of mutants says each fault in a sentence
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from conformance.agent_side import Bench
 from conformance.dialect import Dialect
 from conformance.reference import loop
 from conformance.reference.failing import Failure, failure
 from conformance.reference.hearing import Said
-from fake_models.errors import ModelError
+from fake_models.errors import ModelError, StreamBroken
 
 Tools = Mapping[str, Mapping[str, Any]]
 
@@ -29,3 +31,65 @@ def tokens_are_an_overflow(error: Exception) -> Failure:
 def overflow_is_transient(error: Exception) -> Failure:
     found = failure(error)
     return replace(found, kind="transient") if found.kind == "overflow" else found
+
+
+def cut_is_whole(heard: Said | Failure, dialect: Dialect) -> str | None:
+    found = loop.trouble(heard, dialect)
+    return None if found == "length" and isinstance(heard, Said) and heard.calls else found
+
+
+def everything_is_transient(error: Exception) -> Failure:
+    found = failure(error)
+    return replace(found, kind="transient") if found.kind == "final" else found
+
+
+def a_spent_quota_is_transient(error: Exception) -> Failure:
+    found = failure(error)
+    rate_limited = isinstance(error, ModelError) and error.status == 429
+    return replace(found, kind="transient") if rate_limited else found
+
+
+def only_the_server_is_transient(error: Exception) -> Failure:
+    found = failure(error)
+    refused = isinstance(error, ModelError) and error.status in (408, 409)
+    return replace(found, kind="final") if refused else found
+
+
+def nobody_is_waited_for(error: Exception) -> Failure:
+    return replace(failure(error), wait_s=0.0)
+
+
+def whole_however_it_ended(bench: Bench) -> Bench:
+    """Breaks are swallowed where the stream is read, and what came by then is a reply."""
+
+    def stream(body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Iterator[Any]:
+        with suppress(StreamBroken):
+            yield from bench.stream_model(body, headers=headers)
+        yield _FINISHED
+
+    async def astream(body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> AsyncIterator[Any]:
+        with suppress(StreamBroken):
+            async for chunk in bench.astream_model(body, headers=headers):
+                yield chunk
+        yield _FINISHED
+
+    return replace(bench, stream_model=stream, astream_model=astream)
+
+
+_FINISHED = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+
+
+def any_body_is_a_reply(bench: Bench) -> Bench:
+    def model(body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Any:
+        said = bench.model(body, headers=headers)
+        return said if isinstance(said, Mapping) and said.get("choices") else _reply_of(said)
+
+    async def amodel(body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Any:
+        said = await bench.amodel(body, headers=headers)
+        return said if isinstance(said, Mapping) and said.get("choices") else _reply_of(said)
+
+    return replace(bench, model=model, amodel=amodel)
+
+
+def _reply_of(said: Any) -> Any:
+    return {"choices": [{"index": 0, "message": {"content": str(said)}, "finish_reason": "stop"}]}

@@ -6,6 +6,7 @@ from typing import Any
 
 from conformance.reference.asking import SUMMARY_INSTRUCTION, regular_body, summary_body
 from conformance.reference.history import Message
+from conformance.reference.loop import NUDGE
 from conformance.reference.run import Run
 
 Tools = Mapping[str, Mapping[str, Any]]
@@ -52,3 +53,38 @@ def summary_without_results(run: Run) -> dict[str, Any]:
     body = summary_body(run)
     spoken = [m for m in body["messages"] if m["role"] != "tool" and "tool_calls" not in m]
     return {**body, "messages": spoken}
+
+
+def only_the_last_round(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:
+    body = regular_body(run, nudge)
+    acted = [at for at, message in enumerate(body["messages"]) if message.get("tool_calls")]
+    old = range(acted[-2], acted[-1]) if len(acted) > 1 else ()
+    return {**body, "messages": [message for at, message in enumerate(body["messages"]) if at not in old]}
+
+
+def old_results_cut(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:
+    body = regular_body(run, nudge)
+    acted = [at for at, message in enumerate(body["messages"]) if message.get("tool_calls")]
+    return {
+        **body,
+        "messages": [
+            {**message, "content": message["content"][:12] + "…"}
+            if message["role"] == "tool" and at < acted[-1]
+            else message
+            for at, message in enumerate(body["messages"])
+        ],
+    }
+
+
+def silence_is_not_mentioned(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:
+    return regular_body(run, [one for one in nudge if one["content"] != NUDGE])
+
+
+def one_counter_for_all(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:
+    spent = sum(run.recovered.values())
+    run.recovered.update(dict.fromkeys(("empty", "overflow"), spent))
+    return regular_body(run, nudge)
+
+
+def never_enough(_run: Run) -> int:
+    return 1_000_000

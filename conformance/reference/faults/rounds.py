@@ -1,7 +1,7 @@
 """Faults in counting rounds."""
 # ruff: noqa: D103 - the table of mutants says each fault in a sentence
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +9,10 @@ from conformance.agent_side import RunInput
 from conformance.dialect import Dialect
 from conformance.reference.acting import checked, not_run
 from conformance.reference.asking import ask, regular_body
+from conformance.reference.failing import Failure
 from conformance.reference.hearing import Said
-from conformance.reference.loop import act, at_the_limit, finish
+from conformance.reference.history import Message
+from conformance.reference.loop import act, at_the_limit, finish, trouble
 from conformance.reference.run import Ending, Run, Session
 from conformance.reference.steps import Steps
 
@@ -35,6 +37,21 @@ def zero_is_unlimited(given: RunInput, _dialect: Dialect) -> int | None:
 
 def rounds_of_the_session(session: Session) -> int:
     return sum(message["role"] == "assistant" for message in session.messages)
+
+
+def locked_by_an_open_call(session: Session) -> int:
+    if [message["role"] for message in session.messages[-2:]] == ["tool", "user"]:
+        raise RuntimeError("cannot add a message while a tool call of this session is pending")
+    return 0
+
+
+def failure_is_no_reply(heard: Said | Failure, dialect: Dialect) -> str | None:
+    return "empty" if isinstance(heard, Failure) and heard.kind == "transient" else trouble(heard, dialect)
+
+
+def every_request_a_round(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:
+    run.rounds += run.tried("asked in this round") > 0
+    return regular_body(run, nudge)
 
 
 def each_call_a_round(run: Run, said: Said) -> Steps[Ending | None]:

@@ -1,6 +1,6 @@
 """Mutants of the acting clauses."""
 
-from conformance.reference.faults import calls, history
+from conformance.reference.faults import calls, history, replies
 from conformance.reference.mutants.mutant import Mutant, mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -54,11 +54,72 @@ MUTANTS: tuple[Mutant, ...] = (
         checked=calls.what_is_missing_is_made_up,
     ),
     mutant(
+        "half-arguments-closed",
+        "ACT-6",
+        "Arguments that the length limit cut off are closed, and the tool runs with the half of them.",
+        "the length limit cut it, and its arguments were not complete",
+        "NousResearch/hermes-agent/issues/35151",
+        trouble=replies.cut_is_whole,
+        checked=calls.half_an_object_is_closed,
+    ),
+    mutant(
+        "cut-reply-runs",
+        "ACT-6",
+        "The whole calls of a reply that was cut by length run.",
+        "although its reply was cut by the length limit",
+        "agent0ai/agent-zero/issues/1747",
+        trouble=replies.cut_is_whole,
+    ),
+    mutant(
+        "broken-stream-runs",
+        "ACT-6",
+        "A stream that just ends is taken for a whole reply, and its call runs with no arguments.",
+        "its stream broke off",
+        "agent0ai/agent-zero/issues/1747",
+        "agentscope-ai/agentscope-java/issues/498",
+        bench=calls.streams_end_well,
+    ),
+    mutant(
         "results-cut",
         "ACT-7",
         "Results are cut to a few characters, so the next call lacks what it needs.",
         "lacks",
         "strands-agents/harness-sdk/issues/702",
         result_text=history.result_is_cut,
+    ),
+    mutant(
+        "results-swapped",
+        "ACT-8",
+        "Each of several results is given to the call behind it.",
+        "holds what call .* gave",
+        "anthropics/claude-code/issues/39830",
+        round_messages=history.results_swapped,
+    ),
+    mutant(
+        "one-run-per-tool",
+        "ACT-8",
+        "Of several calls of one tool only the last runs.",
+        "never ran, said beside",
+        "generative-computing/mellea/issues/1431",
+        act=calls.one_run_per_tool,
+    ),
+    mutant(
+        "failures-begin-the-round-anew",
+        "ACT-13",
+        "When the request behind a tool fails, the tool runs again before it is sent again.",
+        "in between; expected once",
+        "openai/codex/issues/28641",
+        "CopilotKit/CopilotKit/issues/2416",
+        bench=calls.failures_begin_the_round_anew,
+    ),
+    mutant(
+        "one-result-per-id",
+        "ACT-13",
+        "A call with an id that was seen before is given the old result, whatever it asks for.",
+        "has the id of call .* and never ran",
+        "huggingface/smolagents/pull/2768",
+        "NousResearch/hermes-agent/issues/70724",
+        sound_id=history.ids_as_they_come,
+        bench=calls.one_result_per_id,
     ),
 )

@@ -77,6 +77,23 @@ MUTANTS: tuple[Mutant, ...] = (
         shown=events.result_before_end,
     ),
     mutant(
+        "marker-as-a-sentence",
+        "EVT-5",
+        "The limit marker carries a sentence where an object belongs.",
+        "an object with its type and its figures was expected",
+        "agentscope-ai/agentscope/issues/1805",
+        declared={"limit_marker": "custom"},
+        shown=events.marker_as_a_sentence,
+    ),
+    mutant(
+        "marker-counts-nothing",
+        "EVT-5",
+        "The limit marker says that no round was made.",
+        "currentIter 0",
+        "mastra-ai/mastra/issues/12596",
+        shown=events.marker_counts_nothing,
+    ),
+    mutant(
         "arguments-not-shown",
         "EVT-6",
         "Calls are shown with no arguments although the model gave some.",

@@ -1,6 +1,6 @@
 """Mutants of the recovery clauses."""
 
-from conformance.reference.faults import endings, history, replies
+from conformance.reference.faults import endings, history, replies, requests
 from conformance.reference.mutants.mutant import Mutant, mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -11,6 +11,14 @@ MUTANTS: tuple[Mutant, ...] = (
         "was empty",
         "google/adk-python/issues/3525",
         ending=endings.told_as("answered", instead_of="empty"),
+    ),
+    mutant(
+        "silence-is-not-mentioned",
+        "REC-2",
+        "After an empty reply the same request is sent once more.",
+        "asks the same as",
+        "lsdefine/GenericAgent/issues/201",
+        regular_body=requests.silence_is_not_mentioned,
     ),
     mutant(
         "nothing-gets-smaller",
@@ -36,5 +44,86 @@ MUTANTS: tuple[Mutant, ...] = (
         "compactions is 1|model_calls is",
         "aaif-goose/goose/issues/11318",
         failure=replies.tokens_are_an_overflow,
+    ),
+    mutant(
+        "everything-is-transient",
+        "REC-4",
+        "Every failure is sent again, a wrong request and a refused key too.",
+        "had failed with status 4",
+        "opendev-to/opendev/pull/207",
+        failure=replies.everything_is_transient,
+    ),
+    mutant(
+        "a-spent-quota-is-transient",
+        "REC-4",
+        "A spent quota is taken for a rate limit, and the request is sent again.",
+        "no waiting brings a spent quota back",
+        "earendil-works/pi/issues/4707",
+        failure=replies.a_spent_quota_is_transient,
+    ),
+    mutant(
+        "only-the-server-is-transient",
+        "REC-5",
+        "A timeout and a conflict end the run at once, though another attempt would be answered.",
+        "without another attempt",
+        "huggingface/smolagents/issues/2165",
+        failure=replies.only_the_server_is_transient,
+    ),
+    mutant(
+        "retries-without-a-bound",
+        "REC-5",
+        "A request that fails is sent again and again.",
+        "expected a bound",
+        "NousResearch/hermes-agent/pull/93308",
+        "opendev-to/opendev/pull/207",
+        attempts=requests.never_enough,
+    ),
+    mutant(
+        "nobody-is-waited-for",
+        "REC-5",
+        "The pause is always its own, however long the server asks to wait.",
+        "expected Retry-After to be honoured",
+        "earendil-works/pi/issues/4707",
+        failure=replies.nobody_is_waited_for,
+    ),
+    mutant(
+        "the-cause-is-lost",
+        "REC-6",
+        "The run says that it gave up, and not on what.",
+        "expected the last cause",
+        "opendev-to/opendev/pull/207",
+        ending=endings.the_cause_is_lost,
+    ),
+    mutant(
+        "whole-however-it-ended",
+        "REC-7",
+        "A stream that broke is taken for one that ended.",
+        "broke before the reply to m1 was whole, and r1 ended as answered",
+        "ag-ui-protocol/ag-ui/issues/2300",
+        bench=replies.whole_however_it_ended,
+    ),
+    mutant(
+        "half-a-batch-runs",
+        "REC-7",
+        "The calls that were whole when the stream ended run, as if no more had been coming.",
+        "ran after it",
+        "openai/codex/issues/28641",
+        bench=replies.whole_however_it_ended,
+    ),
+    mutant(
+        "one-counter-for-all",
+        "REC-8",
+        "One counter bounds all recoveries, so that the second cause finds it used up.",
+        "counted by itself",
+        "openclaw/openclaw/issues/150447",
+        regular_body=requests.one_counter_for_all,
+    ),
+    mutant(
+        "any-body-is-a-reply",
+        "REC-12",
+        "Whatever comes with a 200 is shown as the answer.",
+        "a body that is no reply, and r1 ended as answered",
+        "google/adk-python/issues/3618",
+        bench=replies.any_body_is_a_reply,
     ),
 )

@@ -1,6 +1,6 @@
 """Mutants of the run clauses."""
 
-from conformance.reference.faults import endings, events, rounds
+from conformance.reference.faults import endings, events, history, rounds
 from conformance.reference.mutants.mutant import Mutant, mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -94,6 +94,23 @@ MUTANTS: tuple[Mutant, ...] = (
         ending=endings.key_in_the_error,
     ),
     mutant(
+        "skipped-calls-break-the-session",
+        "RUN-7",
+        "Calls that the limit kept from running stay open, so the next run's first request is refused.",
+        "its first request .* was refused",
+        "agentscope-ai/agentscope-java/pull/1261",
+        declared={"on_limit": "error", "last_round_tools": "skip"},
+        round_messages=history.calls_not_run_unanswered,
+    ),
+    mutant(
+        "failure-locks-the-session",
+        "RUN-7",
+        "After a run that failed behind a tool round every further question is turned away.",
+        "asked its model nothing",
+        "agentscope-ai/agentscope-java/issues/951",
+        rounds_before=rounds.locked_by_an_open_call,
+    ),
+    mutant(
         "whole-text-again",
         "RUN-8",
         "After the deltas the whole text is sent again.",
@@ -108,6 +125,30 @@ MUTANTS: tuple[Mutant, ...] = (
         "the result's text is",
         "anthropics/claude-code/issues/39830",
         ending=endings.half_the_text,
+    ),
+    mutant(
+        "asks-after-the-end",
+        "RUN-9",
+        "The run has told its end and asks the model once more.",
+        "asked its model again",
+        "google/adk-python/pull/6769",
+        finish=endings.asks_after_the_end,
+    ),
+    mutant(
+        "acts-after-the-end",
+        "RUN-9",
+        "A tool is run when the run is over.",
+        "after that x[0-9]+ ran",
+        "google/adk-python/pull/6769",
+        finish=endings.acts_after_the_end,
+    ),
+    mutant(
+        "tidies-after-the-end",
+        "RUN-9",
+        "The state is sent once more behind the terminal event.",
+        "STATE_SNAPSHOT was sent",
+        "ag-ui-protocol/ag-ui/issues/2813",
+        finish=endings.tidies_after_the_end,
     ),
     mutant(
         "failed-tool-fails-the-run",
