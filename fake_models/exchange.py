@@ -35,6 +35,10 @@ class Exchange:
 class Endpoint(Protocol):
     """What a shell needs of a model: answers, and ears for how they arrived."""
 
+    @property
+    def overrun(self) -> bool:
+        """Whether the run goes on and on though it was refused: a shell hangs (`hang`, `ahang`) before it asks."""
+
     def exchange(self, wire: str, path: str, body: Any, headers: Mapping[str, str]) -> Exchange:
         """Decide and record the answer to `body`. Header names are lower case."""
 
@@ -64,6 +68,11 @@ def exchange_of(
         chunks = codec.chunks(reply, stamp, request, chunking)
         return Exchange(call, codec, 200, chunks=chunks, broken=reply.broken, wait_s=reply.wait_s)
     return Exchange(call, codec, 200, body=codec.whole(reply, stamp), broken=reply.broken, wait_s=reply.wait_s)
+
+
+def content_length(exchange: Exchange) -> int | None:
+    """Bytes of the whole body, however many of them a break lets out; None for a stream."""
+    return None if exchange.chunks is not None else len(_content(exchange.body))
 
 
 def effects(exchange: Exchange) -> Iterator[Effect]:

@@ -1,6 +1,5 @@
 """The model as a transport for any SDK built on httpx2 or httpx: bytes as on a wire, no socket. Decides nothing."""
 
-import json
 import math
 from collections.abc import AsyncIterator, Generator, Iterator
 from types import ModuleType
@@ -8,11 +7,8 @@ from typing import Any
 
 from fake_models.effects import Effect, Hangup, Head, Send, Wait
 from fake_models.exchange import Endpoint, delivery
-from fake_models.wire import CODECS
-from fake_models.wire.codec import Codec, compact
-
-#: The one model that a listing names; requests may name any.
-MODELS = {"object": "list", "data": [{"id": "fake-model", "object": "model", "created": 0, "owned_by": "conformance"}]}
+from fake_models.routes import codec_for, json_or_text, unmodelled
+from fake_models.wire.codec import compact
 
 
 def transport(endpoint: Endpoint, library: ModuleType) -> Any:
@@ -27,17 +23,24 @@ def transport(endpoint: Endpoint, library: ModuleType) -> Any:
 
     class Transport(lib.BaseTransport, lib.AsyncBaseTransport):  # type: ignore[misc] # bases known at run time only
         def handle_request(self, request: Any) -> Any:
-            return self._response(request, request.read())
+            content = request.read()
+            if endpoint.overrun:
+                endpoint.hang()
+            return self._response(request, content)
 
         async def handle_async_request(self, request: Any) -> Any:
-            return self._response(request, await request.aread())
+            content = await request.aread()
+            if endpoint.overrun:
+                await endpoint.ahang()
+            return self._response(request, content)
 
         def _response(self, request: Any, content: bytes) -> Any:
             path = request.url.path
-            codec = _codec(path) if request.method == "POST" else None
+            codec = codec_for(request.method, path)
             if codec is None:
-                return _unmodelled(lib, request.method, path)
-            exchange = endpoint.exchange(codec.name, path, _json(content), dict(request.headers))
+                status, body = unmodelled(request.method, path)
+                return lib.Response(status, headers={"Content-Type": "application/json"}, content=compact(body))
+            exchange = endpoint.exchange(codec.name, path, json_or_text(content), dict(request.headers))
             effects = delivery(exchange, endpoint.done)
             head = _head(effects, endpoint)
             stream = body_of(effects, framed=exchange.chunks is not None, request=request)
@@ -78,18 +81,6 @@ def _body_class(endpoint: Endpoint, lib: Any) -> Any:
     return Body
 
 
-def _codec(path: str) -> Codec | None:
-    return next((codec for codec in CODECS.values() if path.endswith(codec.paths)), None)
-
-
-def _json(content: bytes) -> Any:
-    """The body; text that is no JSON stays text, which the endpoint refuses and records as it does any other odd body."""
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError):
-        return content.decode("utf-8", "replace")
-
-
 def _bytes(lib: Any, effect: Effect, *, framed: bool, request: Any) -> bytes:
     match effect:
         case Send(data=data):
@@ -115,15 +106,3 @@ def _head(effects: Generator[Effect, None, None], endpoint: Endpoint) -> Head:
         if isinstance(effect, Wait):
             endpoint.pause(effect.delay_s)
     raise AssertionError("a delivery has no head; effects() yields one before any byte")
-
-
-def _unmodelled(lib: Any, method: str, path: str) -> Any:
-    if method == "GET" and path.endswith("/models"):
-        return lib.Response(200, headers={"Content-Type": "application/json"}, content=compact(MODELS))
-    known = sorted({path for codec in CODECS.values() for path in codec.paths})
-    return _refused(lib, 404, f"Unknown request URL: {method} {path}. This model answers POST {', '.join(known)}.")
-
-
-def _refused(lib: Any, status: int, message: str) -> Any:
-    spelled = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
-    return lib.Response(status, headers={"Content-Type": "application/json"}, content=compact({"error": spelled}))

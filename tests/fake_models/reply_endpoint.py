@@ -14,6 +14,7 @@ class ReplyEndpoint:
         self.done_calls = []
         self.paused_s = []
         self.hangs = 0
+        self.overrun = False
 
     def exchange(self, wire, path, body, headers):
         self.requests.append({"wire": wire, "path": path, "body": body, "headers": headers})

@@ -235,6 +235,24 @@ def test_a_reader_that_stops_early_has_left():
     assert [by for _, _, by in endpoint.done_calls] == ["client"]
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_a_run_beyond_its_cap_hangs_before_it_is_asked_and_async_without_blocking_the_loop(way):
+    told = []
+
+    class Overrun(ReplyEndpoint):
+        def hang(self):
+            told.append(("hang", len(self.requests)))
+
+        async def ahang(self):
+            told.append(("ahang", len(self.requests)))
+
+    endpoint = Overrun(Reply((Text("hello"),)))
+    endpoint.overrun = True
+    way(endpoint)
+
+    assert told == [("ahang" if way in {async_blocking, async_streaming} else "hang", 0)]
+
+
 def test_a_wait_lets_the_scenarios_time_pass():
     endpoint = ReplyEndpoint(Reply((Text("hello"),), wait_s=7.5))
     blocking(endpoint)
@@ -250,7 +268,7 @@ def test_the_models_can_be_listed():
     ("method", "path", "content", "status", "message"),
     [
         ("POST", "/v1/embeddings", b"{}", 404, "POST /v1/embeddings"),
-        ("GET", "/v1/chat/completions", b"", 404, "GET /v1/chat/completions"),
+        ("GET", "/v1/chat/completions", b"", 405, "GET is not allowed on /v1/chat/completions"),
     ],
 )
 def test_what_no_wire_knows_is_answered_in_json_and_reaches_no_script(method, path, content, status, message):

@@ -175,6 +175,24 @@ def test_a_cancelled_task_leaves_the_silence_as_a_client_does():
     assert endpoint.done_calls == [("m1", 0, "client")]
 
 
+@EITHER
+def test_a_run_beyond_its_cap_hangs_before_it_is_asked_and_async_without_blocking_the_loop(ask):
+    told = []
+
+    class Overrun(ReplyEndpoint):
+        def hang(self):
+            told.append(("hang", len(self.requests)))
+
+        async def ahang(self):
+            told.append(("ahang", len(self.requests)))
+
+    endpoint = Overrun(HELLO)
+    endpoint.overrun = True
+    ask(endpoint)
+
+    assert told == [("ahang" if ask in {async_blocking, async_streaming} else "hang", 0)]
+
+
 def test_a_wait_lets_the_scenarios_time_pass():
     endpoint = ReplyEndpoint(Reply((Text("hello"),), wait_s=7.5))
     blocking(endpoint)
@@ -253,3 +271,10 @@ def test_calls_come_out_as_the_model_spelled_them():
     (call,) = blocking(ReplyEndpoint(reply))["choices"][0]["message"]["tool_calls"]
 
     assert call == {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{bad"}}
+
+
+def test_an_error_brings_the_headers_that_ask_to_wait():
+    endpoint = ReplyEndpoint(Reply(error=ErrorReply(503, "busy", retry_after_s=1.0)))
+    with pytest.raises(ModelError) as caught:
+        CallableModel(endpoint).model(BODY)
+    assert caught.value.headers == {"retry-after": "1", "retry-after-ms": "1000"}

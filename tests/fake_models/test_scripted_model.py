@@ -297,6 +297,17 @@ def test_the_request_beyond_the_cap_is_refused_by_the_cap():
     assert "2" in b.last["message"]
 
 
+def test_a_run_that_goes_on_for_five_requests_beyond_its_cap_is_overrun_until_it_ends():
+    b = bench(cap=2)
+    seen = []
+    for _ in range(7):
+        b.ask()
+        seen.append(b.model.overrun)
+    b.model.close("r1")
+
+    assert (seen, b.model.overrun) == ([False] * 6 + [True], False)
+
+
 def test_refused_requests_count_towards_the_cap():
     b = bench(cap=2)
 

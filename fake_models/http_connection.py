@@ -1,0 +1,234 @@
+"""One HTTP/1.1 connection: requests are handed on in order, answers are written as they come. Decides no answer."""
+
+import asyncio
+import contextlib
+import fcntl
+import socket
+import struct
+import termios
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from http.client import responses
+from typing import cast
+
+from fake_models.http_requests import Awaited, Refused, Request, RequestParser
+
+#: Requests that may wait behind the one being answered before the client is no longer listened to.
+PIPELINED = 16
+#: How long a refused client is listened to after its answer, in seconds.
+LINGER_S = 1.0
+#: How often a reset looks whether all was delivered, in seconds.
+_LOOK_S = 0.001
+
+Handle = Callable[["Request | Refused", "Answer"], Awaitable[None]]
+
+
+class Answer:
+    """
+    The answer to one request: `begin`, `send` as often as there is something, then `end`, or `reset` in its place.
+
+    Where `end` comes before all that `begin` promised, the connection is closed, by which a client knows.
+    """
+
+    def __init__(self, connection: "Connection", request: Request | Refused) -> None:
+        self._connection = connection
+        self._with_body = isinstance(request, Refused) or request.method != "HEAD"
+        self._can_chunk = isinstance(request, Request) and request.version == "1.1"
+        self._chunked = False
+        self._missing = 0
+        #: Whether the connection can carry another request after this answer.
+        self.keep_alive = isinstance(request, Request) and request.keep_alive
+        self.begun = False
+        self.ended = False
+
+    def begin(self, status: int, headers: Iterable[tuple[str, str]], length: int | None) -> None:
+        """Send status and headers; `length` of the body, None where only its end will tell."""
+        self.begun = True
+        self._missing = length or 0
+        self._chunked = length is None and self._can_chunk
+        if length is not None:
+            headers = (*headers, ("Content-Length", str(length)))
+        elif self._chunked:
+            headers = (*headers, ("Transfer-Encoding", "chunked"))
+        else:
+            self.keep_alive = False
+        headers = (*headers, ("Connection", "keep-alive" if self.keep_alive else "close"))
+        lines = [f"HTTP/1.1 {status} {responses.get(status, '')}", *(f"{name}: {value}" for name, value in headers)]
+        self._connection.write("\r\n".join((*lines, "", "")).encode("latin-1", "replace"))
+
+    async def send(self, data: bytes) -> None:
+        """
+        Send a part of the body as a write of its own, once the system took all before it.
+
+        Nothing is awaited after the write: whatever the client does next, the caller has gone on before it is heard of.
+        """
+        await self._connection.flushed()
+        self._missing -= len(data)
+        if data and self._with_body:
+            self._connection.write(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+
+    def end(self) -> None:
+        """All that will come is sent."""
+        self.ended = True
+        if self._chunked:
+            self._connection.write(b"0\r\n\r\n")
+        elif self._missing > 0 and self._with_body:
+            self.keep_alive = False
+
+    async def reset(self) -> None:
+        """Abort the connection once the client's side has all that was sent."""
+        await self._connection.delivered()
+        self._connection.abort()
+
+
+class Connection(asyncio.Protocol):
+    """
+    A client, from its first byte to its last.
+
+    `handle` answers one request at a time, in a task that is cancelled when the client leaves or `abort` is called. Where it
+    does not come to the end of its answer the connection is reset, since half an answer must not look whole; what it raises
+    the loop's exception handler hears. A client that closes its sending side has left: that is all one sees of a client
+    that is gone.
+    """
+
+    #: Set by `connection_made`, which comes first of all that the loop calls.
+    _transport: asyncio.Transport
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+        self._parser = RequestParser()
+        self._waiting: deque[Request | Refused] = deque()
+        self._task: asyncio.Task[None] | None = None
+        self._linger: asyncio.TimerHandle | None = None
+        #: Whether the transport may be used: an abort of one that was lost is an error of the loop's.
+        self._there = False
+        self._over = False
+        self._writable = asyncio.Event()
+        self._writable.set()
+        #: Done when the socket is closed and the task has ended.
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Called by the loop when the client is there."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._there = True
+        # Without a buffer of its own, it can be written to exactly when the system took all that was written.
+        self._transport.set_write_buffer_limits(high=0)
+        if self._over:
+            self.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Called by the loop with what the client sent."""
+        if self._over:
+            return
+        for found in self._parser.feed(data):
+            if not isinstance(found, Awaited):
+                self._waiting.append(found)
+            elif self._task is None and not self._waiting:
+                # Otherwise it would land inside another answer; and no client waits for it for ever.
+                self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if self._waiting and self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._serve())
+        if len(self._waiting) > PIPELINED:
+            self._transport.pause_reading()
+
+    def eof_received(self) -> None:
+        """Called by the loop when the client will send no more; the loop then closes the transport."""
+        self._leave()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the loop's signature
+        """Called by the loop when the client is gone."""
+        self._there = False
+        self._leave()
+        if self._linger is not None:
+            self._linger.cancel()
+        if self._task is None:
+            self.ended.set_result(None)
+        else:
+            self._task.add_done_callback(lambda _: self.ended.set_result(None))
+
+    def pause_writing(self) -> None:
+        """Called by the loop when the client reads more slowly than it is written to."""
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        """Called by the loop when the system took all that was written."""
+        self._writable.set()
+
+    def write(self, data: bytes) -> None:
+        """Write to the client, if it is still there."""
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+    async def flushed(self) -> None:
+        """Wait until the system took all that was written."""
+        await self._writable.wait()
+
+    async def delivered(self) -> None:
+        """Wait until the client's system has it too; what it has not, a reset takes back."""
+        await self.flushed()
+        while _undelivered(self._transport):  # noqa: ASYNC110 - the system tells only who asks
+            await asyncio.sleep(_LOOK_S)
+
+    def abort(self) -> None:
+        """Reset the connection, whatever it is at."""
+        self._leave()
+        if self._there:
+            _reset(self._transport)
+
+    async def _serve(self) -> None:
+        try:
+            while self._waiting:
+                request = self._waiting.popleft()
+                self._transport.resume_reading()
+                answer = Answer(self, request)
+                await self._answered(request, answer)
+                if not answer.keep_alive:
+                    self._close(listening=isinstance(request, Refused))
+            self._task = None
+        except asyncio.CancelledError:
+            self.abort()
+            raise
+
+    async def _answered(self, request: Request | Refused, answer: Answer) -> None:
+        try:
+            await self._handle(request, answer)
+        except Exception as error:  # noqa: BLE001 - reported, and no fault of one request may end the others
+            told = {"message": f"a request was not answered as it should be: {request}", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(told)
+        if not answer.ended:
+            await answer.reset()
+
+    def _close(self, *, listening: bool) -> None:
+        """End the connection; a client that may be sending still is heard out for a while, or it would miss its answer."""
+        self._over = True
+        self._waiting.clear()
+        if not listening:
+            self._transport.close()
+            return
+        with contextlib.suppress(OSError):  # a client that is gone
+            self._transport.write_eof()
+        self._linger = asyncio.get_running_loop().call_later(LINGER_S, self.abort)
+
+    def _leave(self) -> None:
+        self._over = True
+        self._waiting.clear()
+        if self._task is not None and self._task is not asyncio.current_task():
+            self._task.cancel()
+
+
+def _undelivered(transport: asyncio.Transport) -> bool:
+    """Whether the system still holds what the client's has not taken; False where it does not tell or the client is gone."""
+    with contextlib.suppress(OSError):
+        return not transport.is_closing() and any(
+            fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4))
+        )
+    return False
+
+
+def _reset(transport: asyncio.Transport) -> None:
+    if not transport.is_closing():
+        # Lingering for no time is how a socket is told to end with a reset.
+        now = struct.pack("ii", 1, 0)
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
+    transport.abort()

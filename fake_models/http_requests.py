@@ -1,0 +1,166 @@
+"""Bytes of one HTTP/1.1 client to requests, in order, each whole or refused. Pure; answers nothing and knows no socket."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+
+import httptools
+
+#: Most bytes of a request line with its headers. A little more gets through, since it is measured a piece at a time.
+MAX_HEAD_BYTES = 64 * 1024
+#: Most bytes of a body, as it is once chunks are joined.
+MAX_BODY_BYTES = 64 * 1024 * 1024
+#: How much is parsed before the limits are looked at.
+_PIECE = 16 * 1024
+#: A target's path: the target may hold a query, and is absolute where a client takes this server for a proxy.
+_PATH = re.compile(r"(?:https?://[^/?#]*)?([^?#]*)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """
+    A request that came whole.
+
+    `path` is percent-encoded still, since only then a `%2F` is no separator. Header names are lower case; the values of one that came
+    twice are joined by a comma. `version` is "1.1" or "1.0".
+    """
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+    version: str
+    keep_alive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A request that is none, or too large; no other comes after it."""
+
+    status: int
+    message: str
+
+
+class Awaited(Enum):
+    """What a client waits for in the middle of a request."""
+
+    CONTINUE = auto()
+
+
+class RequestParser:
+    """
+    What one connection sent so far.
+
+    Its `on_...` methods are the parser library's to call.
+    """
+
+    def __init__(self) -> None:
+        self._library = httptools.HttpRequestParser(self)
+        self._found: list[Request | Refused | Awaited] = []
+        self._refused = False
+        self._begin()
+
+    def feed(self, data: bytes) -> list[Request | Refused | Awaited]:
+        """What became complete with these bytes."""
+        rest = memoryview(data)
+        while rest and not self._refused:
+            piece = rest[:_PIECE]
+            taken = len(piece)
+            try:
+                self._library.feed_data(piece)
+            except httptools.HttpParserUpgrade as upgrade:
+                taken = upgrade.args[0]
+                self._stay()
+            except httptools.HttpParserError as error:
+                self._refuse(400, f"this is no HTTP/1.1 request: {error}")
+            self._measure_head(taken)
+            rest = rest[taken:]
+        found, self._found = self._found, []
+        return found
+
+    def on_message_begin(self) -> None:
+        """Called at the first byte of a request."""
+        self._begin()
+
+    def on_url(self, part: bytes) -> None:
+        """Called with the target, which may come in several parts."""
+        self._target += part
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Called once per header, and per trailer, which nobody needs."""
+        if self._in_head:
+            self._head += b"" if name.lower() == b"upgrade" else b"%b: %b\r\n" % (name, value)
+            key, text = name.decode("latin-1").lower(), value.decode("utf-8", "replace")
+            self._headers[key] = f"{self._headers[key]}, {text}" if key in self._headers else text
+
+    def on_headers_complete(self) -> None:
+        """Called when the body begins, if there is one."""
+        self._in_head = False
+        self._version = self._library.get_http_version()
+        # The library speaks of the message that it is in, so that this cannot be asked later.
+        self._keep_alive = self._library.should_keep_alive()
+        self._method = self._library.get_method().decode("latin-1")
+        if int(self._headers.get("content-length", "0")) > MAX_BODY_BYTES:
+            self._refuse_body()
+        elif not self._comes_again and self._headers.get("expect", "").lower() == "100-continue":
+            self._found.append(Awaited.CONTINUE)
+
+    def on_body(self, part: bytes) -> None:
+        """Called with each part of the body."""
+        self._body += part
+        if len(self._body) > MAX_BODY_BYTES:
+            self._refuse_body()
+
+    def on_message_complete(self) -> None:
+        """Called when a request has come whole."""
+        if self._comes_again:
+            return
+        if not self._refused:
+            target = self._target.decode("latin-1")
+            path = _PATH.match(target)[1] or "/"  # type: ignore[index] # matches any text
+            request = Request(
+                self._method, path, self._headers, bytes(self._body), version=self._version, keep_alive=self._keep_alive
+            )
+            self._found.append(request)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._target = b""
+        self._head = b""
+        self._headers: dict[str, str] = {}
+        self._body = bytearray()
+        self._in_head = True
+        self._head_bytes = 0
+
+    @property
+    def _comes_again(self) -> bool:
+        return self._library.should_upgrade() and self._method != "CONNECT"
+
+    def _stay(self) -> None:
+        """
+        Begin anew after a request for another protocol.
+
+        Some clients ask for HTTP/2 by the way, and an answer in this protocol means no. The library takes all after such a
+        head for the other protocol, the body too, so that it is given the head once more without the wish.
+        """
+        head = b""
+        if self._comes_again:
+            first = f"{self._method} {self._target.decode('latin-1')} HTTP/{self._version}\r\n"
+            head = first.encode("latin-1") + self._head + b"\r\n"
+        self._library = httptools.HttpRequestParser(self)
+        self._library.feed_data(head)
+
+    def _measure_head(self, taken: int) -> None:
+        # The library keeps a header to itself until it is whole, so what counts is what it was given.
+        self._head_bytes += taken if self._in_head else 0
+        if self._head_bytes > MAX_HEAD_BYTES:
+            self._refuse(431, f"the request line and headers are longer than {MAX_HEAD_BYTES} bytes; send less")
+
+    def _refuse_body(self) -> None:
+        self._refuse(413, f"the body is longer than {MAX_BODY_BYTES} bytes; send less")
+
+    def _refuse(self, status: int, message: str) -> None:
+        if not self._refused:
+            self._refused = True
+            self._found.append(Refused(status, message))

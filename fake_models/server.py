@@ -1,0 +1,195 @@
+"""The model and the tools of many sessions on a loopback port: effects to bytes, in real time. Decides no answer."""
+
+import asyncio
+import math
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, closing
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self, cast
+from urllib.parse import quote, unquote
+
+from fake_models.effects import Hangup, Head, Send, Wait
+from fake_models.errors import ListenError
+from fake_models.exchange import Endpoint, Exchange, content_length, delivery
+from fake_models.http_connection import Answer, Connection
+from fake_models.http_requests import Refused, Request
+from fake_models.routes import codec_for, error_body, json_or_text, unmodelled
+from fake_models.wire.codec import compact
+
+HOST = "127.0.0.1"
+#: Header by which a tool is told which of the model's calls it answers.
+CALL_ID_HEADER = "x-tool-call-id"
+#: Clients that may knock at once; all sessions of a test run do.
+BACKLOG = 1024
+
+#: Path below a session's where its tools stand.
+TOOLS = "/tools/"
+
+_SESSION = re.compile(r"/s/(?P<token>[^/]+)(?P<below>/.*)?")
+_JSON = (("Content-Type", "application/json"),)
+_ALLOW = (("Allow", "POST"),)
+
+
+class Guest(Protocol):
+    """What stands behind a token: one session's model and tools."""
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The session's model."""
+
+    async def settle(self) -> None:
+        """Awaited before a request or a tool call is handed on, so that what the agent did before it can be heard first."""
+
+    async def tool(self, name: str, arguments: Any, call_id: str | None) -> tuple[int, Any]:
+        """
+        Run a tool; gives status and JSON body.
+
+        `arguments` is the text as it came where that is no JSON object; the guest refuses it. Cancelled when the client leaves.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class _Mounted:
+    guest: Guest
+    tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+
+
+class Server:
+    """
+    Serves while it is entered (`async with`), on the loop it was entered on, where all its methods are called.
+
+    `port` 0 takes a free one, which `port` tells from then on. `sleep` is how a scenario's wait becomes real time. Leaving
+    ends every connection and task.
+    """
+
+    def __init__(self, port: int = 0, *, sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep) -> None:
+        self.port = port
+        self._sleep = sleep
+        self._mounted: dict[str, _Mounted] = {}
+        self._connections: set[Connection] = set()
+        self._leaving = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        loop = asyncio.get_running_loop()
+        try:
+            listener = await loop.create_server(self._connected, HOST, self.port, backlog=BACKLOG)
+        except (OSError, OverflowError) as error:
+            raise ListenError(HOST, self.port, error) from error
+        self.port = listener.sockets[0].getsockname()[1]
+        self._leaving.push_async_callback(self._close, listener)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._leaving.aclose()
+
+    def mount(self, token: str, guest: Guest) -> str:
+        """Answer what is asked below the token from now on; gives the URL below which tools and wires stand."""
+        if token in self._mounted:
+            raise ValueError(f"token {token!r} is mounted already; unmount it first, or take another")
+        self._mounted[token] = _Mounted(guest)
+        return f"http://{HOST}:{self.port}/s/{quote(token, safe='')}"
+
+    async def unmount(self, token: str) -> None:
+        """Answer 404 from now on. What still waits is cancelled and its connection reset; after this the guest hears nothing."""
+        tasks = self._mounted.pop(token).tasks - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _connected(self) -> Connection:
+        connection = Connection(self._handle)
+        self._connections.add(connection)
+        connection.ended.add_done_callback(lambda _: self._connections.discard(connection))
+        return connection
+
+    async def _close(self, listener: asyncio.Server) -> None:
+        listener.close()
+        # One round of the loop, in which a client that was accepted just now becomes a connection.
+        await asyncio.sleep(0)
+        connections = tuple(self._connections)
+        for connection in connections:
+            connection.abort()
+        await asyncio.gather(*(connection.ended for connection in connections))
+        await listener.wait_closed()
+        self._mounted.clear()
+
+    async def _handle(self, request: Request | Refused, answer: Answer) -> None:
+        try:
+            await self._route(request, answer)
+        except Exception as error:
+            if not answer.begun:
+                await _say(answer, 500, error_body(f"The kit failed to answer: {error!r}", "server_error"))
+            raise
+
+    async def _route(self, request: Request | Refused, answer: Answer) -> None:
+        if isinstance(request, Refused):
+            await _say(answer, request.status, error_body(request.message))
+            return
+        found = _SESSION.fullmatch(request.path)
+        token = unquote(found["token"]) if found else None
+        mounted = self._mounted.get(token) if token is not None else None
+        if found is None or mounted is None:
+            await _say(answer, 404, error_body(_stray(request, token)))
+            return
+        task = cast("asyncio.Task[Any]", asyncio.current_task())
+        mounted.tasks.add(task)
+        try:
+            await self._serve(mounted.guest, request, found["below"] or "", answer)
+        finally:
+            mounted.tasks.discard(task)
+
+    async def _serve(self, guest: Guest, request: Request, below: str, answer: Answer) -> None:
+        path = unquote(below)
+        if request.method == "POST" and below.startswith(TOOLS):
+            await guest.settle()
+            name = unquote(below.removeprefix(TOOLS))
+            given = json_or_text(request.body)
+            arguments = given if isinstance(given, dict) else request.body.decode("utf-8", "replace")
+            await _say(answer, *await guest.tool(name, arguments, request.headers.get(CALL_ID_HEADER)))
+        elif (codec := codec_for(request.method, path)) is not None:
+            await guest.settle()
+            if guest.endpoint.overrun:
+                await guest.endpoint.ahang()
+            exchange = guest.endpoint.exchange(codec.name, path, json_or_text(request.body), request.headers)
+            await self._deliver(exchange, guest.endpoint, answer)
+        elif below.startswith(TOOLS):
+            await _say(
+                answer, 405, error_body(f"{request.method} is not allowed on {path}. A tool answers POST there.")
+            )
+        else:
+            await _say(answer, *unmodelled(request.method, path))
+
+    async def _deliver(self, exchange: Exchange, endpoint: Endpoint, answer: Answer) -> None:
+        with closing(delivery(exchange, endpoint.done)) as effects:
+            for effect in effects:
+                match effect:
+                    case Head(status=status, headers=headers):
+                        answer.begin(status, headers, content_length(exchange))
+                    case Send(data=data):
+                        await answer.send(data)
+                    case Wait(delay_s=math.inf):
+                        await endpoint.ahang()
+                    case Wait(delay_s=delay_s):
+                        endpoint.pause(delay_s)
+                        await self._sleep(delay_s)
+                    case Hangup(reset=True):
+                        await answer.reset()
+                    case Hangup():
+                        pass  # the end of the answer is it, and comes too early
+        answer.end()
+
+
+async def _say(answer: Answer, status: int, body: Any) -> None:
+    content = compact(body)
+    answer.begin(status, _JSON + (_ALLOW if status == 405 else ()), len(content))
+    await answer.send(content)
+    answer.end()
+
+
+def _stray(request: Request, token: str | None) -> str:
+    asked = f"{request.method} {request.path}"
+    if token is None:
+        return f"Unknown request URL: {asked}. A session's model and tools stand below /s/TOKEN."
+    return f"Unknown request URL: {asked}. No session {token!r} is open: it is over, or the base URL is another's."
