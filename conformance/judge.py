@@ -17,7 +17,11 @@ class Verdict(StrEnum):
 
     FAIL = "fail"
     UNSTABLE = "unstable"
+    #: A baseline lists it as failing, and it passes.
+    STALE = "stale"
     COULD_NOT_RUN = "could-not-run"
+    #: It fails, as a baseline says it does.
+    EXPECTED_FAIL = "expected-fail"
     WARN = "warn"
     PASS = "pass"  # noqa: S105 - a verdict, no password
     NOT_OBSERVED = "not-observed"
@@ -183,15 +187,19 @@ def _worst(rule: Rule, findings: Sequence[Finding]) -> Verdict:
     return Verdict.FAIL if Level.MUST in levels else Verdict.WARN
 
 
+#: Rules that a provider's refusal breaks.
+REFUSALS = frozenset({"WIRE-1", "RUN-7"})
+
+
 def _linked(results: Sequence[Result]) -> list[Result]:
-    """A request that a provider refuses for a bad history is the history's fault: the refusal is marked as its consequence."""
+    """A request that a provider refuses for a bad history is the history's fault: what says so is marked as its consequence."""
     causes: dict[int, str] = {}
     for result in results:
         for finding in result.findings if result.rule.startswith("HIS-") else ():
             causes.setdefault(finding.seq, result.rule)
     return [
         replace(result, findings=tuple(_caused(finding, causes) for finding in result.findings))
-        if result.rule == "WIRE-1"
+        if result.rule in REFUSALS
         else result
         for result in results
     ]

@@ -1,7 +1,7 @@
 """The report: results of many plays added up into verdicts per scenario, rule and area, and the exit code. Pure."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,8 @@ from conformance.rule import Finding, Level, Rule
 
 #: The rules about the kit's own side of a run; they belong to no area of an agent.
 KIT_RULES = frozenset({"DIA-1", "SCRIPT-1", "SCRIPT-2", "EXPECT"})
+#: Verdicts of those rules under which nothing is certified. To expect a failure is not to be free of it.
+UNSOUND = frozenset({Verdict.FAIL, Verdict.UNSTABLE, Verdict.EXPECTED_FAIL})
 #: Reasons for which an area can do without a rule.
 EXCUSES = frozenset({"dialect", "capability"})
 
@@ -94,6 +96,13 @@ def report(
     for play in plays:
         groups[play.scenario, play.cell].append((play, next(whole) if play.judgement is not None else None))
     entries = tuple(_entry(scenario, cell, group) for (scenario, cell), group in groups.items())
+    return added_up(agent, dialect, entries, rules)
+
+
+def added_up(
+    agent: Mapping[str, Any], dialect: Mapping[str, Any], entries: tuple[Entry, ...], rules: Sequence[Rule]
+) -> Report:
+    """The report on these entries, whose verdicts stand."""
     totals = {rule.id: _rule_total(rule, entries) for rule in rules}
     return Report(agent, dialect, entries, totals, _areas(rules, totals, entries))
 
@@ -102,11 +111,14 @@ def _entry(scenario: str, cell: str, group: Sequence[tuple[Played, Judgement | N
     judgements = tuple(one for _, one in group if one is not None)
     error = next((play.error for play, _ in group if play.error is not None), None)
     results = _over_repeats(judgements)
-    verdict = worst([*(r.verdict for r in results), *([Verdict.COULD_NOT_RUN] if error else [])])
-    if verdict == Verdict.NOT_APPLICABLE:
-        verdict = Verdict.NOT_OBSERVED
     recordings = tuple(one.view.recording for one in judgements)
-    return Entry(scenario, cell, verdict, results, judgements, recordings, error)
+    return Entry(scenario, cell, verdict_of(results, error), results, judgements, recordings, error)
+
+
+def verdict_of(results: Sequence[Result], error: str | None) -> Verdict:
+    """The verdict of an entry: the worst of its results; not-observed where nothing applied."""
+    verdict = worst([*(r.verdict for r in results), *([] if error is None else [Verdict.COULD_NOT_RUN])])
+    return Verdict.NOT_OBSERVED if verdict == Verdict.NOT_APPLICABLE else verdict
 
 
 def _over_repeats(judgements: Sequence[Judgement]) -> tuple[Result, ...]:
@@ -141,9 +153,7 @@ def _areas(rules: Sequence[Rule], totals: Mapping[str, RuleTotal], entries: Sequ
     for rule in rules:
         if rule.id not in KIT_RULES:
             by_area[rule.area].append(rule)
-    kit_fails = any(
-        totals[rule.id].verdict in (Verdict.FAIL, Verdict.UNSTABLE) for rule in rules if rule.id in KIT_RULES
-    )
+    kit_fails = any(totals[rule.id].verdict in UNSOUND for rule in rules if rule.id in KIT_RULES)
     return {area: _area(mine, totals, entries, sound=not kit_fails) for area, mine in by_area.items()}
 
 
@@ -165,8 +175,13 @@ def _area(
 
 
 def unarmed(rep: Report, rules: Sequence[Rule]) -> tuple[str, ...]:
-    """MUSTs that a played scenario exercises, whose channels are declared, and that were armed nowhere though they apply."""
-    views = [judgement.view for entry in rep.entries for judgement in entry.judgements]
+    """
+    MUSTs that a played scenario exercises, whose channels are declared, and that were armed nowhere though they apply.
+
+    A scenario in which a failure is expected does not get as far as it would, so nothing is asked of it.
+    """
+    whole = [entry for entry in rep.entries if all(r.verdict != Verdict.EXPECTED_FAIL for r in entry.results)]
+    views = [judgement.view for entry in whole for judgement in entry.judgements]
     exercised = {rule for view in views for rule in view.scenario.exercises}
     return tuple(
         rule.id
@@ -180,9 +195,11 @@ def unarmed(rep: Report, rules: Sequence[Rule]) -> tuple[str, ...]:
 
 
 def exit_code(rep: Report, missed: Sequence[str], *, strict: bool = False) -> int:
-    """1 for any fail or unstable verdict, 3 where something could not be run or seen, else 0; `strict`: a warning is 1."""
+    """1 for any fail, unstable or stale verdict, 3 where something could not be run or seen, else 0; `strict`: a warning is 1."""
     verdicts = {entry.verdict for entry in rep.entries}
-    if verdicts & {Verdict.FAIL, Verdict.UNSTABLE} or (strict and Verdict.WARN in verdicts):
+    # A scenario with an expected failure and a warning goes by the failure.
+    warns = any(result.verdict == Verdict.WARN for entry in rep.entries for result in entry.results)
+    if verdicts & {Verdict.FAIL, Verdict.UNSTABLE, Verdict.STALE} or (strict and warns):
         return 1
     if Verdict.COULD_NOT_RUN in verdicts or missed or not observed(rep):
         return 3
@@ -191,8 +208,13 @@ def exit_code(rep: Report, missed: Sequence[str], *, strict: bool = False) -> in
 
 def observed(rep: Report) -> bool:
     """Whether anything of the agent itself was judged, beyond that it came to an end."""
+    return any(seen(entry.results) for entry in rep.entries)
+
+
+def seen(results: Iterable[Result]) -> bool:
+    """The same of one recording's results."""
     aside = KIT_RULES | {"RUN-2"}
-    return any(result.judged and result.rule not in aside for entry in rep.entries for result in entry.results)
+    return any(result.judged and result.rule not in aside for result in results)
 
 
 def as_json(rep: Report) -> dict[str, Any]:

@@ -58,10 +58,35 @@ def stable_text(view: View) -> str:
 def line_of(view: View, seq: int) -> str | None:
     """The line that tells of a record, or the nearest one before it; None where nothing came before."""
     lines = [line for block in _blocks(view) for line in block]
-    exact = [line for line in lines if seq in line.seqs]
-    before = [line for line in lines if min(line.seqs) <= seq]
-    found = exact or sorted(before, key=lambda line: min(line.seqs))
-    return printable(found[-1].text) if found else None
+    at = _place(lines, seq)
+    return None if at is None else printable(lines[at].text)
+
+
+def around(view: View, seq: int, reach: int = 2) -> tuple[tuple[bool, str], ...]:
+    """The lines around the one that `line_of` gives, `reach` to either side, each with whether it is that one."""
+    lines = [line for block in _blocks(view) for line in block]
+    at = _place(lines, seq)
+    if at is None:
+        return ()
+    first = max(at - reach, 0)
+    return tuple((n == at, printable(line.text)) for n, line in enumerate(lines[first : at + reach + 1], start=first))
+
+
+def _place(lines: Sequence[_Line], seq: int) -> int | None:
+    exact = [at for at, line in enumerate(lines) if seq in line.seqs]
+    before = [at for at, line in enumerate(lines) if min(line.seqs) <= seq]
+    found = exact or sorted(before, key=lambda at: min(lines[at].seqs))
+    return found[-1] if found else None
+
+
+def told(view: View) -> tuple[tuple[int, str], ...]:
+    """The lines that tell of records, each with the first of them: the stable text without its head."""
+    return tuple((line.seqs[0], printable(line.text)) for block in _blocks(view) for line in block)
+
+
+def summed_up(view: View) -> str:
+    """The line of the head that says how it ended and how much of everything there was."""
+    return printable(_counts(view))
 
 
 def value_text(value: Any) -> str:

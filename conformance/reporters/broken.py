@@ -64,7 +64,7 @@ def _things(entries: Sequence[Entry], wanted: Sequence[Verdict]) -> list[Broken]
     for entry in entries:
         for result in entry.results:
             if result.verdict in wanted:
-                key = (result.rule, result.verdict, *(finding.message for finding in result.findings))
+                key = (result.rule, result.verdict, result.reason, *(finding.message for finding in result.findings))
                 same[key].append((entry, result))
     return [
         Broken(results[0][1], results[0][0], tuple(entry.cell for entry, _ in results)) for results in same.values()

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from conformance.dialect import BY_NAME
 from conformance.judge import Verdict
 from conformance.printable import printable
-from conformance.report import KIT_RULES, Report, observed
+from conformance.report import KIT_RULES, UNSOUND, Report, observed
 from conformance.rule import Level, Rule
 
 
@@ -60,11 +60,8 @@ def _lacking(rules: Sequence[Rule], rep: Report) -> str:
     """Why an area is not certified: the MUSTs that do not pass, else the kit's own rules that fail."""
     musts = [rule.id for rule in rules if rule.level == Level.MUST]
     lacking = [f"{name} {_why(name, rep)}" for name in musts if _why(name, rep)]
-    unsound = [name for name in rep.rules if name in KIT_RULES and rep.rules[name].verdict in _UNSOUND]
+    unsound = [name for name in rep.rules if name in KIT_RULES and rep.rules[name].verdict in UNSOUND]
     return ", ".join(lacking) or ", ".join(f"{name} fails" for name in unsound) or "no MUST applies"
-
-
-_UNSOUND = (Verdict.FAIL, Verdict.UNSTABLE)
 
 
 def _why(name: str, rep: Report) -> str | None:

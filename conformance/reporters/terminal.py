@@ -30,7 +30,9 @@ COULD_NOT_RUN = 3
 STYLES: Mapping[Verdict, str] = {
     Verdict.FAIL: "red",
     Verdict.UNSTABLE: "magenta",
+    Verdict.STALE: "red",
     Verdict.COULD_NOT_RUN: "yellow",
+    Verdict.EXPECTED_FAIL: "yellow",
     Verdict.WARN: "yellow",
     Verdict.PASS: "green",
     Verdict.NOT_OBSERVED: "bright_black",
@@ -45,6 +47,7 @@ def terminal(
     *,
     missed: Sequence[str] = (),
     code: int = 0,
+    listing: Sequence[str] = (),
     width: int = WIDTH,
     colour: bool = False,
 ) -> str:
@@ -52,7 +55,8 @@ def terminal(
     The whole report.
 
     `again` gives the command that plays a scenario again. `missed` are rules that scenarios exercise and that were armed in
-    none. `code` is the exit code, which the last line explains where nothing else does. Everything the agent said is escaped; colour codes come only with `colour`.
+    none. `code` is the exit code, which the last line explains where nothing else does. `listing` are entries for a baseline, to
+    be pasted. Everything the agent said is escaped; colour codes come only with `colour`.
     """
     out = StringIO()
     console = Console(
@@ -66,14 +70,19 @@ def terminal(
         emoji=False,
         highlight=False,
     )
-    for block in _report(rep, rules, again, missed, code):
+    for block in _report(rep, rules, again, missed, code, listing):
         console.print(block, soft_wrap=isinstance(block, Text) and bool(block.no_wrap))
     # A table fills its last column with spaces that mean nothing and that diffs show.
     return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
 
 
-def _report(
-    rep: Report, rules: Mapping[str, Rule], again: Callable[[str], str], missed: Sequence[str], code: int
+def _report(  # noqa: PLR0917 - what terminal() was given
+    rep: Report,
+    rules: Mapping[str, Rule],
+    again: Callable[[str], str],
+    missed: Sequence[str],
+    code: int,
+    listing: Sequence[str],
 ) -> Iterator[RenderableType]:
     yield _line(_agent(rep))
     yield _line(f"judged under {dialect_claim(rep)}")
@@ -85,6 +94,7 @@ def _report(
         yield from _scenario(rep, scenario, things, {name: rules[name] for name in rules if name not in told}, again)
         told |= {thing.result.rule for thing in things}
     yield from _warnings(rep)
+    yield from _known(rep)
     yield from _declaration(rep)
     yield from _areas(rep, rules)
     yield from _by_rule(rep)
@@ -93,6 +103,7 @@ def _report(
     yield _line(_totals(rep))
     if code == COULD_NOT_RUN:
         yield _line(f"exit {code}: {shortfall(rep, missed)}", 0, "yellow")
+    yield from _listing(listing)
 
 
 def _agent(rep: Report) -> str:
@@ -157,6 +168,34 @@ def _warnings(rep: Report) -> Iterator[RenderableType]:
     for scenario, thing in found:
         messages = "; ".join(excerpt(finding.message, 160) for finding in thing.result.findings[:FINDINGS])
         yield _line(f"{thing.result.rule} in {printable(scenario)} ({', '.join(thing.cells)}): {messages}", 2)
+
+
+#: What a baseline makes of verdicts, and what to do about it.
+KNOWN: Mapping[Verdict, str] = {
+    Verdict.STALE: "stale: the baseline lists what does not fail any more",
+    Verdict.EXPECTED_FAIL: "fails as the baseline expects",
+}
+
+
+def _known(rep: Report) -> Iterator[RenderableType]:
+    for verdict, title in KNOWN.items():
+        found = [(scenario, thing) for scenario, things in broken(rep, verdict).items() for thing in things]
+        if found:
+            yield ""
+            yield Text(title, style="bold")
+        for scenario, thing in found:
+            told = f"{thing.result.rule} in {printable(scenario)} ({', '.join(thing.cells)}): {excerpt(thing.result.reason or '')}"
+            yield _line(told, 2, STYLES[verdict])
+
+
+def _listing(lines: Sequence[str]) -> Iterator[RenderableType]:
+    if lines:
+        yield ""
+        yield Text(
+            "to expect what fails from now on, list it in the baseline and give each entry its reason:", style="bold"
+        )
+        for line in lines:
+            yield _whole(printable(line), 0)
 
 
 def _declaration(rep: Report) -> Iterator[RenderableType]:
