@@ -2,13 +2,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: certify test lint types bench clean
+.PHONY: certify test test-targets lint types bench clean
 
 certify: .venv/core
 	$(BIN)/conformance run
 
 test: .venv/test lint types
-	$(BIN)/python -m pytest -n 2 -q
+	$(BIN)/python -m pytest -n 2 -q --ignore tests/targets
+
+# The frameworks that come with the kit, each in an environment of its own, which the first run makes.
+test-targets: .venv/test
+	$(BIN)/conformance targets install langchain pydantic-ai
+	$(BIN)/python -m pytest -n 2 -q tests/targets
 
 lint: .venv/test
 	$(BIN)/ruff check .

@@ -12,7 +12,7 @@ from conformance.errors import SpecError
 from conformance.judge import Judgement, judge
 from conformance.report import Played, Report, report
 from conformance.rule import Rule
-from conformance.runner import Cell, Play, cells_of, declared, play_all
+from conformance.runner import Cell, Keep, Play, cells_of, declared, play_all
 from conformance.scenario import Scenario
 
 
@@ -49,11 +49,12 @@ async def certify(
     repeat: int = 1,
     stop_at: Callable[[Judged], bool] = lambda _one: False,
     watch: Callable[[Judged], None] = lambda _one: None,
+    keep: Callable[[Scenario, Cell, int], Keep | None] = lambda _plan, _cell, _turn: None,
 ) -> Report:
     """
     Play the scenarios to the agent, judge every recording and add all up.
 
-    The keys of `override` take the place of the agent's declared ones. `watch` is told each play as it ends; where `stop_at` says so, no
+    The keys of `override` take the place of the agent's declared ones. `watch` is told each play as it ends, and `keep` says where one is kept while it is made; where `stop_at` says so, no
     further one is begun.
 
     Raises:
@@ -64,7 +65,7 @@ async def certify(
         plays: list[Played] = []
         async with elsewhere.child(spec, override) as rest:
             made: AsyncIterator[Play] = play_all(
-                agent, plans, under, cells=cells or cells_of(agent.info), repeat=repeat, elsewhere=rest
+                agent, plans, under, cells=cells or cells_of(agent.info), repeat=repeat, elsewhere=rest, keep=keep
             )
             async for one in made:
                 judgement = judge(one.recording, rules) if one.recording is not None else None

@@ -12,8 +12,14 @@ def plain(value: Any, max_chars: int) -> Any:
     Raises:
         ValueError: it is no JSON, refers to itself, or holds more than so many characters.
     """
+    return measured(value, max_chars)[0]
+
+
+def measured(value: Any, max_chars: int) -> tuple[Any, int]:
+    """The same, and how many characters it holds."""
+    left = [max_chars]
     try:
-        return _copied(value, [max_chars])
+        return _copied(value, left), max_chars - left[0]
     except RecursionError:
         raise ValueError("nested too deeply") from None
 

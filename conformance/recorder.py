@@ -17,12 +17,19 @@ class Recorder:
 
     Time passes only when `pass_time` says so; `on_time` is told the new time, so that a frozen clock can follow. While it is
     muted, and after `seal`, it takes nothing of the agent: what a left-over thread still does belongs to no recording.
+    `keep` is given each record as it is taken.
     """
 
-    def __init__(self, start: datetime, on_time: Callable[[datetime], None] = lambda _now: None) -> None:
+    def __init__(
+        self,
+        start: datetime,
+        on_time: Callable[[datetime], None] = lambda _now: None,
+        keep: Callable[[Record], None] = lambda _record: None,
+    ) -> None:
         self._start = start
         self._passed_s = 0.0
         self._on_time = on_time
+        self._keep = keep
         self._records: list[Record] = []
         self._lock = threading.Lock()
         self._numbers = {"m": 0, "x": 0}
@@ -34,7 +41,9 @@ class Recorder:
             if self._deaf and source != "kit":
                 return 0
             seq = len(self._records) + 1
-            self._records.append(Record(seq, self._passed_s, source, type, data))
+            record = Record(seq, self._passed_s, source, type, data)
+            self._records.append(record)
+            self._keep(record)
             return seq
 
     @property

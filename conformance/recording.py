@@ -62,19 +62,30 @@ class Recording:
 
 def dumps(recording: Recording) -> str:
     """The recording as JSON lines; equal recordings give equal text."""
-    head = recording.header
-    lines: list[Mapping[str, Any]] = [{name: _plain(getattr(head, name)) for name in _HEADER}]
-    lines += [
-        {"seq": r.seq, "at_s": r.at_s, "source": r.source, "type": r.type, "data": r.data} for r in recording.records
-    ]
+    lines = [header_line(recording.header), *map(record_line, recording.records)]
     if recording.complete:
-        lines.append({"records": len(recording.records)})
-    return "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines)
+        lines.append(_line({"records": len(recording.records)}))
+    return "".join(lines)
+
+
+def header_line(head: Header) -> str:
+    """A recording's first line."""
+    return _line({name: _plain(getattr(head, name)) for name in _HEADER})
+
+
+def record_line(r: Record) -> str:
+    """A record as a line."""
+    return _line({"seq": r.seq, "at_s": r.at_s, "source": r.source, "type": r.type, "data": r.data})
 
 
 def to_bytes(recording: Recording) -> bytes:
-    """The file's bytes. A lone surrogate, which UTF-8 cannot hold, becomes its JSON escape and reads back as itself."""
-    return dumps(recording).encode("utf-8", "backslashreplace")
+    """The file's bytes."""
+    return encoded(dumps(recording))
+
+
+def encoded(lines: str) -> bytes:
+    """Lines as bytes. A lone surrogate, which UTF-8 cannot hold, becomes its JSON escape and reads back as itself."""
+    return lines.encode("utf-8", "backslashreplace")
 
 
 def from_bytes(data: bytes, name: str = "recording") -> Recording:
@@ -111,6 +122,10 @@ def loads(text: str, name: str = "recording") -> Recording:
 
 
 _HEADER = ("format", "kit", "scenario", "agent", "wire", "cell", "channels", "dialect", "capabilities")
+
+
+def _line(data: Mapping[str, Any]) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def _plain(value: Any) -> Any:

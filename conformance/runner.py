@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from conformance import __version__
-from conformance.adapters.base import Agent
+from conformance.adapters.base import Agent, End
 from conformance.agent_side import AgentInfo, RunInput
 from conformance.dialect import CAPABILITIES, CHANNELS, Dialect, DialectError, dialect
 from conformance.errors import AgentError, SpecError, guess
 from conformance.recorder import Recorder
-from conformance.recording import Header, Recording
+from conformance.recording import Header, Record, Recording
 from conformance.scenario import Limits, RunSpec, Scenario
 from conformance.session import Session
 
@@ -82,9 +82,13 @@ class _Stage:
     recorder: Recorder
 
 
-async def play(agent: Agent, plan: Scenario, cell: Cell, under: Dialect) -> Recording:
+#: Begins to keep a recording: takes its header and gives what takes its records, one by one as they are made.
+Keep = Callable[[Header], Callable[[Record], None]]
+
+
+async def play(agent: Agent, plan: Scenario, cell: Cell, under: Dialect, keep: Keep | None = None) -> Recording:
     """
-    Play every run of a scenario, in order, and give what was recorded.
+    Play every run of a scenario, in order, and give what was recorded; `keep` gets it while it is made.
 
     Raises:
         AgentError: a session could not be opened, or the scenario asks for what this runner does not drive. What the agent
@@ -92,22 +96,25 @@ async def play(agent: Agent, plan: Scenario, cell: Cell, under: Dialect) -> Reco
     """
     _driven(plan)
     agent.on_time(plan.clock)
-    stage = _Stage(agent, plan, cell, under, Recorder(plan.clock, agent.on_time))
+    header = _header(agent.info, plan, cell, under)
+    recorder = Recorder(plan.clock, agent.on_time, *(() if keep is None else (keep(header),)))
+    stage = _Stage(agent, plan, cell, under, recorder)
     open_sessions: dict[str, tuple[Any, Session]] = {}
     async with AsyncExitStack() as stack:
         for number, spec in enumerate(plan.runs, start=1):
             if spec.session in open_sessions:
-                history = _carried(stage, spec.session)
+                handle, session = open_sessions[spec.session]
+                history = _carried(stage, session.thread)
             else:
                 session = Session(spec.session, plan, under, stage.recorder, chunking=cell.chunking)
                 handle = await agent.open(session)
                 stack.push_async_callback(agent.close, handle)
                 open_sessions[spec.session] = (handle, session)
                 history = _opening(plan)
-            await _run(stage, *open_sessions[spec.session], spec, _given(f"r{number}", stage, spec, history))
-            if agent.stuck:
+            end = await _run(stage, handle, session, spec, _given(f"r{number}", stage, spec, session.thread, history))
+            if end.gone or agent.stuck:
                 break
-    return stage.recorder.seal(_header(agent.info, plan, cell, under))
+    return recorder.seal(header)
 
 
 def _driven(plan: Scenario) -> None:
@@ -121,7 +128,7 @@ def _driven(plan: Scenario) -> None:
             )
 
 
-async def _run(stage: _Stage, handle: Any, session: Session, spec: RunSpec, given: RunInput) -> None:
+async def _run(stage: _Stage, handle: Any, session: Session, spec: RunSpec, given: RunInput) -> End:
     recorder = stage.recorder
     recorder.listen()
     start = {key: getattr(given, key) for key in ("run", "session", "input", "limits", "tool_choice", "stream")}
@@ -138,6 +145,7 @@ async def _run(stage: _Stage, handle: Any, session: Session, spec: RunSpec, give
         "stderr_tail": end.stderr_tail,
     }
     recorder("kit", "run_end", data)
+    return end
 
 
 def _opening(plan: Scenario) -> tuple[Mapping[str, Any], ...]:
@@ -163,7 +171,7 @@ def _carried(stage: _Stage, session: str) -> tuple[Mapping[str, Any], ...]:
     return ()
 
 
-def _given(run: str, stage: _Stage, spec: RunSpec, history: Iterable[Mapping[str, Any]]) -> RunInput:
+def _given(run: str, stage: _Stage, spec: RunSpec, thread: str, history: Iterable[Mapping[str, Any]]) -> RunInput:
     plan = stage.plan
     user = () if spec.user is None else ({"id": f"user-{run}", "role": "user", "content": spec.user},)
     offered = [
@@ -173,9 +181,9 @@ def _given(run: str, stage: _Stage, spec: RunSpec, history: Iterable[Mapping[str
     ]
     return RunInput(
         run=run,
-        session=spec.session,
+        session=thread,
         input={
-            "threadId": spec.session,
+            "threadId": thread,
             "runId": run,
             "state": {},
             "messages": [*history, *user],
@@ -215,17 +223,19 @@ async def play_all(
     cells: Sequence[Cell],
     repeat: int = 1,
     elsewhere: Callable[[Scenario, Cell], Awaitable[Recording]],
+    keep: Callable[[Scenario, Cell, int], Keep | None] = lambda _plan, _cell, _turn: None,
 ) -> AsyncIterator[Play]:
     """
     Play scenarios one after another, each in every cell and as often as asked.
 
-    Once the agent is stuck in this process, `elsewhere` plays the rest.
+    Once the agent is stuck in this process, `elsewhere` plays the rest. `keep` says where each play is kept while it is made.
     """
     for plan in plans:
         for cell in cells:
             for turn in range(repeat):
                 try:
-                    recording = await (elsewhere(plan, cell) if agent.stuck else play(agent, plan, cell, under))
+                    here = play(agent, plan, cell, under, keep(plan, cell, turn)) if not agent.stuck else None
+                    recording = await (here or elsewhere(plan, cell))
                     yield Play(plan, cell, turn, recording)
                 except AgentError as error:
                     yield Play(plan, cell, turn, None, str(error))

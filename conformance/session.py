@@ -57,9 +57,12 @@ class Session:
         self, name: str, scenario: Scenario, dialect: Dialect, recorder: Recorder, *, chunking: str = "whole"
     ) -> None:
         self.name = name
+        #: What the agent is told to call this session: `name`, but for an agent that outlives the scenario.
+        self.thread = name
         self.api_key = f"sk-kit-{hashlib.sha256(f'{scenario.id}/{name}'.encode()).hexdigest()[:24]}"
         #: Where an agent without a socket would call its model: looks like a URL and reaches nothing.
         self.base_url = f"http://model.invalid/s/{name}/v1"
+        self.tools_url: str | None = None
         self.model_name = "scripted-model"
         self._scenario = scenario
         self._dialect = dialect
@@ -89,7 +92,15 @@ class Session:
         """The run's input with the way to this session's model."""
         way = {"wire": "openai_chat", "name": self.model_name, "base_url": self.base_url, "api_key": self.api_key}
         # A copy of its own: what the agent does to its input is no part of what it was given.
-        return replace(given, input=copy.deepcopy(given.input), limits=dict(given.limits), model=way)
+        return replace(
+            given, input=copy.deepcopy(given.input), limits=dict(given.limits), model=way, tools_url=self.tools_url
+        )
+
+    def served(self, url: str, mark: str) -> None:
+        """The session is reached over HTTP, below `url`, by an agent that plays many: `mark` makes its name its own."""
+        self.base_url = f"{url}/v1"
+        self.tools_url = f"{url}/tools"
+        self.thread = f"{self.name}-{mark[:8]}"
 
     def begin(self, given: RunInput, spec: RunSpec) -> None:
         """A run starts: its script answers from now on."""

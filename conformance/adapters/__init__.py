@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 
+from conformance.adapters.agui import AGUI
 from conformance.adapters.base import Adapter
+from conformance.adapters.command import COMMAND
 from conformance.adapters.embedded import REFERENCE
 from conformance.adapters.in_process import PYTHON
+from conformance.adapters.target import TARGET
 
-ADAPTERS: Mapping[str, Adapter] = {adapter.kind: adapter for adapter in (REFERENCE, PYTHON)}
+ADAPTERS: Mapping[str, Adapter] = {adapter.kind: adapter for adapter in (REFERENCE, PYTHON, COMMAND, TARGET, AGUI)}

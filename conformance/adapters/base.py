@@ -16,18 +16,23 @@ How = Literal["returned", "raised", "died", "hung", "cap", "cancelled"]
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a run ended, and the last that was seen of an agent that is a process."""
+    """
+    How a run ended, and the last that was seen of an agent that is a process.
+
+    `gone`: the agent is not there any more, so the scenario's further runs cannot be played.
+    """
 
     how: How
     stdout_tail: str = ""
     stderr_tail: str = ""
+    gone: bool = False
 
 
 class Agent(Protocol):
     """
     An agent that answers.
 
-    `open` begins a session and gives its handle, which `run` and `close` take back. `run` drives one run to its end,
+    `open` begins a session and gives its handle, which `run`, `cancel` and `close` take back. `run` drives one run to its end,
     recording all that the agent says; it never raises for what the agent does. `stuck`: the agent cannot be used any more in
     this process, since something of it still runs and cannot be ended. `on_time` is told when the scenario's clock moves.
     """
@@ -40,7 +45,10 @@ class Agent(Protocol):
         """Begin a session; AgentError where the agent cannot."""
 
     async def run(self, handle: Any, given: RunInput, recorder: Recorder, *, deadline_s: float) -> End:
-        """Drive one run to its end, recording what is seen."""
+        """Drive one run to its end, recording what is seen. AgentError where it turns out that there is no agent."""
+
+    async def cancel(self, handle: Any, run: str) -> None:
+        """Ask the agent to end a run, with capability `cancel`; its terminal event and its result are still owed."""
 
     async def close(self, handle: Any) -> None:
         """End a session."""
@@ -48,8 +56,13 @@ class Agent(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """A way to reach agents. `connect` takes what stands after `kind:` and raises AgentError where there is no such agent."""
+    """
+    A way to reach agents. `connect` takes what stands after `kind:` and raises AgentError where there is no such agent.
+
+    `keeps`: a connection may stay open while other things go on in this process, since it changes nothing of it.
+    """
 
     kind: str
     help: str
     connect: Callable[[str], AbstractAsyncContextManager[Agent]]
+    keeps: bool = True

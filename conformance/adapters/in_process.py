@@ -24,6 +24,8 @@ from typing import Any
 from freezegun import freeze_time
 
 from conformance.adapters.base import Adapter, Agent, End, How
+from conformance.adapters.taking import MAX_EVENT_CHARS, MAX_LOG_CHARS, Flood, Taker
+from conformance.adapters.watching import ends
 from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput, Runner
 from conformance.errors import AgentError, SpecError
 from conformance.plain import plain, shown
@@ -31,20 +33,8 @@ from conformance.recorder import Recorder
 from conformance.session import Session
 from fake_models.in_process import CallableModel
 
-#: Most events of one run; a flood ends there. The longest honest stream of the library has some 300.
-MAX_EVENTS = 10_000
-#: Most records of one run, whatever they are of; a run that goes on logging or calling tools ends there.
-MAX_RECORDS = 20_000
-#: Longest text of an outcome, and of a log record, in characters.
-MAX_TEXT_CHARS, MAX_LOG_CHARS = 1_000_000, 2_000
 #: How long an agent may take to open a session, as for the handshake of the command protocol.
 OPEN_S = 60.0
-#: Largest event, in characters of JSON: the line limit of the command protocol.
-MAX_EVENT_CHARS = 8 * 1024 * 1024
-#: How long a run may take in all, in deadlines.
-TOTAL_DEADLINES = 10
-#: How often silence is looked at, per deadline.
-LOOKS = 10
 #: What an ended run is given to come back, once its hangs are released and its task is cancelled.
 GRACE_S = 0.2
 
@@ -57,10 +47,6 @@ Drain = Callable[[Coroutine[Any, Any, Any]], Any]
 
 class _Escaped(Exception):  # noqa: N818 - what happened, not an error of ours
     """What came out of foreign code, in words: the thing itself may be a SystemExit, or do anything when it is looked at."""
-
-
-class _Flood(Exception):  # noqa: N818 - what happened, not an error of ours
-    """The agent yields more than any run needs."""
 
 
 class _Thread:
@@ -148,7 +134,7 @@ class InProcess:
         """Drive one run and watch that something goes on."""
         work = self._thread.start(partial(_drive, handle.runner, given, recorder, self.info, self._thread.drain))
         done = asyncio.wrap_future(work)
-        how = await _ends(done, lambda: recorder.seen, deadline_s, lambda: handle.session.model.overrun)
+        how = await ends(done, lambda: recorder.seen, deadline_s, lambda: handle.session.model.overrun)
         if how is None:
             return End(done.result())
         # What it still does while it is torn down is the kit's doing and belongs to no record.
@@ -158,6 +144,10 @@ class InProcess:
         await asyncio.wait({done}, timeout=GRACE_S)
         self.stuck = not done.done()
         return End(how)
+
+    async def cancel(self, handle: _Handle, run: str) -> None:
+        """Ask the agent to end a run: from here, since its own thread is at work on it."""
+        handle.runner.cancel(run)  # type: ignore[attr-defined] # the capability promises it
 
     async def close(self, handle: _Handle) -> None:
         """End a session; what the agent's own `close` raises or does not finish is its own affair."""
@@ -186,29 +176,9 @@ async def _awaited(result: Any) -> Any:
     return await result
 
 
-async def _ends(
-    done: asyncio.Future[Any], seen: Callable[[], int], deadline_s: float, overrun: Callable[[], bool]
-) -> How | None:
-    """None once the run is done; else how it has to be ended: after a deadline of silence, the total time or its cap."""
-    first = before = seen()
-    quiet = 0
-    for _ in range(TOTAL_DEADLINES * LOOKS):
-        await asyncio.wait({done}, timeout=deadline_s / LOOKS)
-        if done.done():
-            return None
-        now = seen()
-        if overrun() or now - first > MAX_RECORDS:
-            return "cap"
-        quiet = quiet + 1 if now == before else 0
-        before = now
-        if quiet >= LOOKS:
-            return "hung"
-    return "hung"
-
-
 def _drive(runner: Runner, given: RunInput, recorder: Recorder, info: AgentInfo, drain: Drain) -> How:
     """Take all that one run yields; gives how it ended."""
-    take = _Taker(given.run, recorder)
+    take = Taker(given.run, recorder, shows="E" in info.channels)
     with _logs(given.run, recorder) if "L" in info.channels else contextlib.nullcontext():
         try:
             made = _begun(runner, given)
@@ -217,10 +187,10 @@ def _drive(runner: Runner, given: RunInput, recorder: Recorder, info: AgentInfo,
             else:
                 for item in made:
                     take(item)
-        except _Flood:
+        except Flood:
             return "cap"
         except BaseException as error:  # noqa: BLE001 - a SystemExit of the agent is the agent's end, not ours
-            _raised(error, given.run, recorder, shows="E" in info.channels and not take.failed)
+            take.raised(_name(error), _text(error))
             return "raised"
     return "returned"
 
@@ -233,7 +203,7 @@ def _begun(runner: Runner, given: RunInput) -> Any:
     return made
 
 
-async def _take_all(made: Any, take: "_Taker") -> None:
+async def _take_all(made: Any, take: Taker) -> None:
     items = await made if inspect.isawaitable(made) else made
     if not hasattr(items, "__aiter__"):
         for item in items:
@@ -247,52 +217,6 @@ async def _take_all(made: Any, take: "_Taker") -> None:
             await items.aclose()
 
 
-def _raised(error: BaseException, run: str, recorder: Recorder, *, shows: bool) -> None:
-    """Record an exception; `shows`: as an event too, which an agent that sent its own RUN_ERROR first has done itself."""
-    recorder("agent", "raised", {"run": run, "exception": _name(error), "message": _text(error)})
-    if shows:
-        event = {"type": "RUN_ERROR", "message": _text(error), "rawEvent": {"raised": _name(error)}}
-        recorder("agent", "event", {"run": run, "event": event, "raised": True})
-
-
-class _Taker:
-    """Takes what an agent yields: an event, an Outcome, or something else, which is garbage and recorded as such."""
-
-    def __init__(self, run: str, recorder: Recorder) -> None:
-        self._run = run
-        self._recorder = recorder
-        self._taken = 0
-        self._said = False
-        #: Whether the agent itself told of a failure.
-        self.failed = False
-
-    def __call__(self, item: Any) -> None:
-        self._taken += 1
-        if self._taken > MAX_EVENTS:
-            raise _Flood
-        if isinstance(item, Outcome) and not self._said:
-            self._said = True
-            said = {key: _said(getattr(item, key)) for key in ("kind", "reason", "text")}
-            self._recorder("agent", "outcome", {"run": self._run, **said})
-            return
-        event = _event(item)
-        if event is None:
-            self._recorder("agent", "garbage", {"run": self._run, "line": shown(item)})
-        else:
-            self.failed = self.failed or event.get("type") == "RUN_ERROR"
-            self._recorder("agent", "event", {"run": self._run, "event": event, "raised": False})
-
-
-def _event(item: Any) -> dict[str, Any] | None:
-    """The event as plain camelCase JSON of its own; None for what is no event or larger than one may be."""
-    try:
-        if hasattr(item, "model_dump"):
-            item = item.model_dump(by_alias=True, exclude_none=True, mode="json")
-        return plain(item, MAX_EVENT_CHARS) if isinstance(item, Mapping) else None
-    except Exception:  # noqa: BLE001 - a foreign object may do anything when it is looked at
-        return None
-
-
 def _name(error: BaseException) -> str:
     return type(error).__name__
 
@@ -302,13 +226,6 @@ def _text(error: BaseException) -> str:
         return str.__str__(str(error))[:10_000]
     except BaseException:  # noqa: BLE001 - a foreign __str__ may do anything, and so may end the process
         return "(its message cannot be read)"
-
-
-def _said(value: Any) -> str | None:
-    """A word of an outcome; what is no text is shown instead, so that it is judged and not lost."""
-    if value is None:
-        return None
-    return str.__str__(value)[:MAX_TEXT_CHARS] if isinstance(value, str) else shown(value)
 
 
 def _checked(info: Any) -> AgentInfo:
@@ -462,12 +379,18 @@ async def connected(
 
 @contextlib.asynccontextmanager
 async def connect(spec: str) -> AsyncIterator[Agent]:
-    """The agent of a `python:` spec, with the clock frozen: it reads the scenario's time wherever it looks."""
-    agent = find(spec)
+    """The agent of a `python:` spec, with the clock frozen."""
+    async with frozen(find(spec)) as one:
+        yield one
+
+
+@contextlib.asynccontextmanager
+async def frozen(agent: InProcessAgent) -> AsyncIterator[Agent]:
+    """The agent, with the clock of this process frozen: it reads the scenario's time wherever it looks."""
     # Frozen once, since one start costs milliseconds with some hundred modules loaded, and moved per scenario.
-    with freeze_time("2026-01-01", real_asyncio=True) as frozen:
-        async with connected(agent, frozen.move_to) as one:
+    with freeze_time("2026-01-01", real_asyncio=True) as clock:
+        async with connected(agent, clock.move_to) as one:
             yield one
 
 
-PYTHON = Adapter("python", "python:package.module:NAME, an InProcessAgent in this process", connect)
+PYTHON = Adapter("python", "python:package.module:NAME, an InProcessAgent in this process", connect, keeps=False)

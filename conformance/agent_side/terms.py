@@ -1,13 +1,22 @@
-"""
-The agent's side of the kit: who an agent is, what it is given, what it answers. Standard library only.
-
-An agent under test imports its types from here and nothing else of the kit, so one adapter file can serve the in-process
-and, later, the command protocol.
-"""
+"""The values that pass between the kit and an agent, and the two exceptions that its model raises. Types only."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from fake_models.errors import ModelError, StreamBroken
+
+__all__ = [
+    "AgentInfo",
+    "Bench",
+    "InProcessAgent",
+    "ModelError",
+    "Outcome",
+    "RunInput",
+    "Runner",
+    "StreamBroken",
+    "ToolFailed",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +89,14 @@ class ToolFailed(Exception):  # noqa: N818 - named as the tool's fate, which the
 @dataclass(frozen=True, slots=True)
 class Bench:
     """
-    What the kit hands to an in-process agent, one per session.
+    What the kit hands to an agent, one per session.
 
-    `model` and its three sisters take an OpenAI Chat body and give a body or an iterator of chunks; they raise
-    `fake_models.errors.ModelError` where a provider answers an error. `transport` and its sisters take no arguments and
-    give a transport for httpx2 or httpx, on which provider SDKs run without a socket. `call_tool(name, arguments, call_id)`
+    `model` and its three sisters take an OpenAI Chat body and give a body or an iterator of chunks; they raise `ModelError`
+    where a provider answers an error and `StreamBroken` where the connection ends before the reply is whole. `transport` and
+    its sisters take no arguments and give a transport for httpx2 or httpx; in the kit's process it reaches the model without
+    a socket. `call_tool(name, arguments, call_id)`
     runs a tool, recorded; it raises `ToolFailed`. `tools` maps a name to a callable with keyword arguments. `now` gives the
-    scenario's clock, `sleep` and `asleep` let it pass (no real time).
+    scenario's clock, `sleep` and `asleep` let it pass: in the kit's process no real time, in one of its own as much as they say.
     """
 
     model: Callable[..., dict[str, Any]]
@@ -114,7 +124,8 @@ class Runner(Protocol):
     An agent with one open session.
 
     `run` gives an iterator, or an async iterator, of AG-UI events (models or dicts in camelCase) and, last, at most one
-    `Outcome`. Optional beside it: `cancel(run)`, with capability `cancel`, and `close()`.
+    `Outcome`. Optional beside it: `cancel(run)`, with capability `cancel`, called from another thread while the run goes on,
+    and `close()`.
     """
 
     def run(self, given: RunInput) -> Iterator[Any] | AsyncIterator[Any]:
@@ -123,7 +134,7 @@ class Runner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InProcessAgent:
-    """An agent in this process: who it is, and how a session with it is opened."""
+    """An agent written in Python: who it is, and how a session with it is opened."""
 
     info: AgentInfo
     open: Callable[[Bench], Runner]

@@ -27,6 +27,8 @@ import click
     help="Save recordings, their stable text and report.json here; it must hold no recordings yet.",
 )
 @click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
+@click.option("--baseline", metavar="FILE", help="What is known to fail, and why; see docs/ci.md.")
+@click.option("--junit", metavar="FILE", help="Write the report as JUnit XML here, too.")
 @click.option("--repeat", type=click.IntRange(min=1), default=1, metavar="N", help="Play each so often in each cell.")
 @click.option("--strict", is_flag=True, help="A warning is exit code 1, too.")
 @click.option("-x", "first", is_flag=True, help="Stop at the first play that fails or cannot be run.")
@@ -40,6 +42,8 @@ def command(  # noqa: PLR0917 - click calls it by keyword
     rules: tuple[str, ...],
     out: str | None,
     form: str,
+    baseline: str | None,
+    junit: str | None,
     repeat: int,
     *,
     strict: bool,
@@ -53,24 +57,27 @@ def command(  # noqa: PLR0917 - click calls it by keyword
     import asyncio  # noqa: PLC0415 - start-up time
 
     from conformance.again import so_far  # noqa: PLC0415 - start-up time
+    from conformance.baseline import applied, unexpected  # noqa: PLC0415 - start-up time
     from conformance.certify import Judged, certify  # noqa: PLC0415 - start-up time
     from conformance.cli.chosen import CORE, chosen  # noqa: PLC0415 - start-up time
     from conformance.cli.declaration import declaration  # noqa: PLC0415 - start-up time
+    from conformance.cli.known import known  # noqa: PLC0415 - start-up time
     from conformance.cli.progress import progress, stdout_apart  # noqa: PLC0415 - start-up time
-    from conformance.cli.saved import folder, save, write  # noqa: PLC0415 - start-up time
+    from conformance.cli.saved import folder, keeping, save, writable, write  # noqa: PLC0415 - start-up time
     from conformance.cli.showing import command_line, show  # noqa: PLC0415 - start-up time
     from conformance.cli.verbs import INTERRUPTED  # noqa: PLC0415 - verbs imports this file
-    from conformance.judge import Verdict  # noqa: PLC0415 - start-up time
     from conformance.reporters.as_json import json_text  # noqa: PLC0415 - start-up time
     from conformance.rules import RULES  # noqa: PLC0415 - start-up time
 
     under = None if declared is None else declaration(declared)
     plans = chosen(selectors, tags=tags if tags or selectors or rules else (CORE,), rules=rules)
+    expected = () if baseline is None else known(baseline, [one.scenario.id for one in plans])
+    xml = None if junit is None else writable("--junit", junit)
     place = None if out is None else folder(out)
     made: list[Judged] = []
     interrupted = False
 
-    with progress(len(plans)) as tell, stdout_apart():
+    with keeping(place) as keep, progress(len(plans)) as tell, stdout_apart():
 
         def watch(one: Judged) -> None:
             if place is not None:
@@ -79,11 +86,22 @@ def command(  # noqa: PLR0917 - click calls it by keyword
             tell(one)
 
         def stop_at(one: Judged) -> bool:
-            return first and (one.judgement is None or one.judgement.verdict == Verdict.FAIL)
+            if one.judgement is None:
+                return first
+            return first and unexpected(one.play.scenario.id, one.play.cell.name, one.judgement.results, expected)
 
         scenarios = [one.scenario for one in plans]
         try:
-            going = certify(spec, scenarios, RULES, override=under, repeat=repeat, stop_at=stop_at, watch=watch)
+            going = certify(
+                spec,
+                scenarios,
+                RULES,
+                override=under,
+                repeat=repeat,
+                stop_at=stop_at,
+                watch=watch,
+                keep=keep,
+            )
             rep = asyncio.run(going)
         except KeyboardInterrupt:
             if not any(one.judgement for one in made):
@@ -91,9 +109,15 @@ def command(  # noqa: PLR0917 - click calls it by keyword
             interrupted = True
             rep = so_far(made, RULES)
 
+    rep = applied(rep, expected, RULES)
     if place is not None:
         write(place / "report.json", json_text(rep).encode("ascii"))
     names = {one.scenario.id: one.name for one in plans}
     options = ("--agent", spec, *(() if declared is None else ("--dialect", declared)))
-    code = show(rep, lambda scenario: command_line("run", names[scenario], *options), form, strict=strict)
+
+    def again(scenario: str) -> str:
+        # Without the baseline, which may speak of scenarios that this command does not play.
+        return command_line("run", names[scenario], *options)
+
+    code = show(rep, again, form, strict=strict, junit=xml, baseline=baseline is not None)
     ctx.exit(INTERRUPTED if interrupted else code)

@@ -1,13 +1,16 @@
 """Recordings as files: read back from where they were saved, and written whole or not at all."""
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from conformance.certify import Judged
 from conformance.cli.order import cell_place, place
 from conformance.errors import ConformanceError, RecordingError
-from conformance.recording import Recording, from_bytes, to_bytes
+from conformance.recording import Header, Record, Recording, encoded, from_bytes, header_line, record_line, to_bytes
+from conformance.runner import Cell, Keep
+from conformance.scenario import Scenario
 from conformance.snapshot import stable_text
 
 
@@ -66,21 +69,90 @@ def folder(name: str) -> Path:
     return path
 
 
+@contextlib.contextmanager
+def keeping(place: Path | None) -> Iterator[Callable[[Scenario, Cell, int], Keep | None]]:
+    """
+    Say where each play's records are written while they are made: to a file with `.part` behind its name.
+
+    `save` puts the whole recording in its place. What was interrupted is removed when the block ends, however it ends; what is left
+    of a kit that was killed can be read up to its last whole line.
+    """
+    begun: set[Path] = set()
+
+    def keep(plan: Scenario, cell: Cell, turn: int) -> Keep | None:
+        if place is None:
+            return None
+        part = _part(_path(place, plan.id, cell, turn))
+
+        def begin(head: Header) -> Callable[[Record], None]:
+            begun.add(part)
+            part.write_bytes(encoded(header_line(head)))
+            return take
+
+        def take(record: Record) -> None:
+            # What cannot be kept is kept by `save`, or refused there; the agent's own code may be what called us.
+            with contextlib.suppress(OSError), part.open("ab") as file:
+                file.write(encoded(record_line(record)))
+
+        return begin
+
+    try:
+        yield keep
+    finally:
+        for part in begun:
+            part.unlink(missing_ok=True)
+
+
+def writable(option: str, name: str) -> Path:
+    """
+    The path of a file that will be written, in a folder that is made if need be: known to be fit before anything is played.
+
+    Raises:
+        ConformanceError: no file can be written there.
+    """
+    path = Path(name)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fit = not path.is_dir()
+    except OSError as error:
+        raise ConformanceError(f"{option} {name!r}: its folder cannot be made: {error}") from error
+    if not fit:
+        raise ConformanceError(f"{option} {name!r}: this is a folder, expected the name of a file to write")
+    return path
+
+
 def save(one: Judged, place: Path) -> None:
     """Write a play's recording and, of the first of its repeats, the stable text. A play that failed to start leaves nothing."""
-    if one.play.recording is None or one.judgement is None:
+    play = one.play
+    path = _path(place, play.scenario.id, play.cell, play.turn)
+    if play.recording is None or one.judgement is None:
+        _part(path).unlink(missing_ok=True)
         return
-    name = f"{one.play.scenario.id}.{one.play.cell.name.replace('/', '-')}"
-    write(place / f"{name}.{one.play.turn + 1}.jsonl", to_bytes(one.play.recording))
-    if one.play.turn == 0:
-        write(place / f"{name}.txt", stable_text(one.judgement.view).encode("utf-8", "backslashreplace"))
+    write(path, to_bytes(play.recording))
+    if play.turn == 0:
+        text = stable_text(one.judgement.view).encode("utf-8", "backslashreplace")
+        write(place / f"{_name(play.scenario.id, play.cell)}.txt", text)
+
+
+def _path(place: Path, scenario: str, cell: Cell, turn: int) -> Path:
+    return place / f"{_name(scenario, cell)}.{turn + 1}.jsonl"
+
+
+def _name(scenario: str, cell: Cell) -> str:
+    return f"{scenario}.{cell.name.replace('/', '-')}"
+
+
+def _part(path: Path) -> Path:
+    return path.with_name(f"{path.name}.part")
 
 
 def write(path: Path, data: bytes) -> None:
     """Write a file whole: who reads it sees the old one or the new one, whenever the command is ended."""
-    part = path.with_name(f"{path.name}.part")
+    part = _part(path)
     try:
         part.write_bytes(data)
         part.replace(path)
     except OSError as error:
         raise ConformanceError(f"{path}: the file cannot be written: {error}") from error
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,26 +1,40 @@
-"""How a report is shown, by `run` and `judge` alike: the form on stdout, and the exit code it comes to."""
+"""How a report is shown, by `run` and `judge` alike: the form on stdout, the JUnit file beside it, and the exit code it comes to."""
 
 import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import click
 
+from conformance.baseline import to_list
+from conformance.baseline_file import line
 from conformance.cli.chosen import core
+from conformance.cli.saved import write
 from conformance.report import Report, exit_code, unarmed
 from conformance.reporters.as_json import json_text
+from conformance.reporters.junit import junit_xml
 from conformance.reporters.terminal import WIDTH, terminal
 from conformance.rules import BY_ID, RULES
 
 Again = Callable[[str], str]
 
 
-def show(rep: Report, again: Again, form: str, *, strict: bool) -> int:
-    """Print the report and give the exit code. `again` gives the command that repeats a scenario."""
+def show(
+    rep: Report, again: Again, form: str, *, strict: bool, junit: Path | None = None, baseline: bool = False
+) -> int:
+    """
+    Print the report and give the exit code. `again` gives the command that repeats a scenario.
+
+    With `baseline` people are told what to list in it; `junit` is written behind the report, which no full disk can cost then.
+    """
     missed = unseen(rep, unarmed(rep, RULES))
     code = exit_code(rep, missed, strict=strict)
-    click.echo(FORMS[form](rep, again, missed, code), nl=False)
+    listing = [line(one) for one in to_list(rep)] if baseline else []
+    click.echo(FORMS[form](rep, again, missed, code, listing), nl=False)
+    if junit is not None:
+        write(junit, junit_xml(rep, BY_ID, again, missed=missed, code=code))
     return code
 
 
@@ -34,14 +48,14 @@ def command_line(*words: str) -> str:
     return shlex.join(("conformance", *words))
 
 
-def _for_people(rep: Report, again: Again, missed: Sequence[str], code: int) -> str:
+def _for_people(rep: Report, again: Again, missed: Sequence[str], code: int, listing: Sequence[str]) -> str:
     seen = sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if seen else WIDTH
-    return terminal(rep, BY_ID, again, missed=missed, code=code, width=max(width, 40), colour=seen)
+    width = max(shutil.get_terminal_size().columns if seen else WIDTH, 40)
+    return terminal(rep, BY_ID, again, missed=missed, code=code, listing=listing, width=width, colour=seen)
 
 
 #: What `--format` names.
-FORMS: Mapping[str, Callable[[Report, Again, Sequence[str], int], str]] = {
+FORMS: Mapping[str, Callable[[Report, Again, Sequence[str], int, Sequence[str]], str]] = {
     "terminal": _for_people,
-    "json": lambda rep, _again, _missed, _code: json_text(rep),
+    "json": lambda rep, _again, _missed, _code, _listing: json_text(rep),
 }

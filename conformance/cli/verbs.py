@@ -18,7 +18,7 @@ from conformance.errors import AgentError, ConformanceError, SpecError, guess
 from conformance.printable import printable
 
 #: The verbs in the order of the help. Each is `command` in the file of its name.
-VERBS = ("run", "judge", "lint", "rules", "scenarios", "agents", "selftest")
+VERBS = ("run", "judge", "diff", "lint", "rules", "scenarios", "agents", "targets", "selftest")
 
 #: A usage or scenario error, before any run.
 USAGE = 2

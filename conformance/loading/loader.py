@@ -30,7 +30,7 @@ def load(path: Path, *, rule_ids: Collection[str] | None = None) -> Scenario:
     Raises:
         LoadError: with every problem of the file.
     """
-    return _built(_text(path), str(path), rule_ids, path.stem)
+    return _built(read_text(path), str(path), rule_ids, path.stem)
 
 
 def load_all(paths: Iterable[Path], *, rule_ids: Collection[str] | None = None) -> tuple[Scenario, ...]:
@@ -69,7 +69,7 @@ def read_data(path: Path) -> Any:
     Raises:
         LoadError: it cannot be read.
     """
-    return plain_yaml.read(_text(path), str(path)).data
+    return plain_yaml.read(read_text(path), str(path)).data
 
 
 def bundled() -> tuple[Path, ...]:
@@ -134,8 +134,13 @@ def _under(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(path for path in folder.rglob("*") if path.suffix in ENDINGS and path.is_file()))
 
 
-def _text(path: Path) -> str:
-    """A file's text; a large file, a device or a pipe is refused before it is opened."""
+def read_text(path: Path) -> str:
+    """
+    A file's text; a large file, a device or a pipe is refused before it is opened.
+
+    Raises:
+        LoadError: it cannot be read.
+    """
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):

@@ -1,0 +1,280 @@
+"""
+`command:…`: an agent in a process of its own, in any language, that speaks the command protocol on stdin and stdout.
+
+One process serves many scenarios. It is started anew where it died, hung or said what is no message; after three deaths in a
+row it is given up.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import shlex
+import shutil
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from conformance.adapters import protocol
+from conformance.adapters.base import Adapter, Agent, End, How
+from conformance.adapters.guest import Guest
+from conformance.adapters.process import Patience, Process
+from conformance.adapters.protocol import ProtocolError
+from conformance.adapters.taking import Flood, Taker
+from conformance.adapters.watching import ends
+from conformance.agent_side import AgentInfo, RunInput
+from conformance.errors import AgentError, SpecError
+from conformance.recorder import Recorder
+from conformance.session import Session
+from fake_models.server import Server
+
+#: After so many deaths in a row the rest is not played.
+DEATHS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What is started: the command, its environment (None: the kit's own) and where."""
+
+    command: Sequence[str]
+    env: Mapping[str, str] | None = None
+    cwd: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """As errors call it."""
+        return f"agent 'command:{shlex.join(self.command)}'"
+
+
+@dataclass(frozen=True, slots=True)
+class _Handle:
+    """One open session, and the token by which the agent reaches it."""
+
+    session: Session
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A run that was begun in this process."""
+
+    take: Taker
+    done: asyncio.Future[How]
+
+
+class _Line:
+    """The kit's end of one process: who it is, its runs, and what was wrong with what it said."""
+
+    def __init__(self, patience: Patience) -> None:
+        self.ready: asyncio.Future[AgentInfo] = asyncio.get_running_loop().create_future()
+        self.process = Process(self._heard, self._ended, patience)
+        self.wrong: str | None = None
+        self.over = False
+        self._runs: dict[str, _Open] = {}
+
+    def begin(self, take: Taker) -> asyncio.Future[How]:
+        """From now on what the agent says of this run is taken; gives how it ends, once it does."""
+        done: asyncio.Future[How] = asyncio.get_running_loop().create_future()
+        if self.over:
+            done.set_result("died")
+        self._runs[take.run] = _Open(take, done)
+        return done
+
+    def _heard(self, line: bytes, whole: bool) -> None:  # noqa: FBT001 - as Process calls it
+        if self.wrong is not None:
+            return
+        try:
+            self._obey(protocol.message(line, whole=whole))
+        except ProtocolError as error:
+            self.wrong = str(error)
+            for one in self._running():
+                one.take.garbage(line[:500].decode("utf-8", "replace"), self.wrong)
+            self._ended()
+
+    def _obey(self, said: dict[str, Any]) -> None:
+        if said["type"] == "ready":
+            if self.ready.done():
+                raise ProtocolError("the agent says ready a second time")
+            self.ready.set_result(protocol.info_of(said))
+            return
+        one = self._runs.get(said["run"])
+        if one is None:
+            raise ProtocolError(
+                f"a message of type {said['type']!r} is of run {said['run']!r:.80}, which was never begun"
+            )
+        try:
+            _take(one, said)
+        except Flood:
+            _settle(one.done, "cap")
+
+    def _running(self) -> list[_Open]:
+        return [one for one in self._runs.values() if not one.done.done()]
+
+    def _ended(self) -> None:
+        self.over = True
+        for one in self._running():
+            one.done.set_result("died")
+        if not self.ready.done():
+            self.ready.set_exception(AgentError(self.wrong or "it ended before it said ready"))
+            self.ready.exception()
+
+
+def _take(one: _Open, said: Mapping[str, Any]) -> None:
+    """Take one message of a run; what comes after its end is taken, too, and is for the rules to judge."""
+    match said["type"]:
+        case "event":
+            one.take.event(said["event"])
+        case "log":
+            one.take.log(said["level"], said["logger"], said["message"])
+        case ended if one.done.done():
+            raise ProtocolError(
+                f"run {one.take.run!r} has ended, and a message of type {ended!r} ends it a second time"
+            )
+        case "result":
+            if (outcome := said.get("outcome")) is not None:
+                one.take.outcome(outcome["kind"], outcome.get("reason"), said.get("text"))
+            one.done.set_result("returned")
+        case "error":
+            one.take.raised(said["exception"], said["message"])
+            one.done.set_result("raised")
+
+
+def _settle(done: asyncio.Future[How], how: How) -> None:
+    if not done.done():
+        done.set_result(how)
+
+
+class Command:
+    """An `Agent` that is a process."""
+
+    stuck = False
+    on_time: Callable[[datetime], None]
+
+    def __init__(self, program: Program, server: Server, patience: Patience) -> None:
+        self.info: AgentInfo
+        self.on_time = lambda _now: None
+        self._program = program
+        self._server = server
+        self._patience = patience
+        self._line: _Line | None = None
+        self._deaths = 0
+
+    async def start(self) -> None:
+        """
+        Start the process and hear who it is.
+
+        Raises:
+            AgentError: it ended, said something else, or said nothing for too long.
+        """
+        line = self._line = _Line(self._patience)
+        await line.process.start(self._program.command, env=self._program.env, cwd=self._program.cwd)
+        await self._say(protocol.hello())
+        try:
+            self.info = await asyncio.wait_for(asyncio.shield(line.ready), self._patience.ready_s)
+        except (AgentError, TimeoutError) as error:
+            await self.end()
+            why = (
+                f"it did not say ready within {self._patience.ready_s} s" if isinstance(error, TimeoutError) else error
+            )
+            raise AgentError(f"{self._program.name}: {why}{_last_words(line.process)}") from None
+
+    async def open(self, session: Session) -> _Handle:
+        """Begin a session, in a new process where the one before is gone."""
+        if self._deaths >= DEATHS:
+            raise AgentError(f"{self._program.name}: it died {DEATHS} times in a row; it is not started again")
+        if self._line is None or self._line.over:
+            await self.end()
+            try:
+                await self.start()
+            except AgentError:
+                self._deaths += 1
+                raise
+        token = secrets.token_hex(8)
+        session.served(self._server.mount(token, Guest(session, self._catch_up)), token)
+        return _Handle(session, token)
+
+    async def run(self, handle: _Handle, given: RunInput, recorder: Recorder, *, deadline_s: float) -> End:
+        """Drive one run and watch that something goes on."""
+        line = self._line
+        assert line is not None  # noqa: S101 - a session is open
+        done = line.begin(Taker(given.run, recorder, shows="E" in self.info.channels))
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._say(protocol.run(given)), deadline_s)
+        how = await ends(done, lambda: recorder.seen, deadline_s, lambda: handle.session.model.overrun)
+        how = done.result() if how is None else how
+        if how in ("returned", "raised"):
+            self._deaths = 0
+            return End(how)
+        self._deaths += how == "died"
+        # What it still says while it is ended is the kit's doing and belongs to no record.
+        recorder.mute()
+        await self.end()
+        return End(how, *line.process.tails, gone=True)
+
+    async def cancel(self, handle: _Handle, run: str) -> None:  # noqa: ARG002 - the seam's signature
+        """Say that a run is not wanted any more."""
+        await self._say(protocol.cancel(run))
+
+    async def close(self, handle: _Handle) -> None:
+        """End a session; the agent is told nothing, since the next one is its own."""
+        await self._catch_up()
+        await self._server.unmount(handle.token)
+
+    async def end(self, *, gently: bool = False) -> None:
+        """End the process and all it started."""
+        line, self._line = self._line, None
+        if line is None:
+            return
+        if gently and not line.over:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(line.process.send(protocol.bye()), self._patience.bye_s)
+        await line.process.end(gently=gently)
+
+    async def _say(self, said: bytes) -> None:
+        if self._line is not None:
+            await self._line.process.send(said)
+
+    async def _catch_up(self) -> None:
+        if self._line is not None:
+            self._line.process.pump()
+
+
+def _last_words(process: Process) -> str:
+    """What to show of a process that never got as far as a run."""
+    code = "" if process.exit_code is None else f" (exit code {process.exit_code})"
+    out, err = (tail.strip() for tail in process.tails)
+    last = err or out
+    return f"{code}. The last it wrote: {last[-500:]}" if last else f"{code}. It wrote nothing."
+
+
+@contextlib.asynccontextmanager
+async def connected(program: Program, patience: Patience = Patience()) -> AsyncIterator[Agent]:  # noqa: B008 - frozen
+    """The agent that the program is, started; nothing of it is left when the block ends."""
+    async with Server() as server:
+        one = Command(program, server, patience)
+        try:
+            await one.start()
+            yield one
+        finally:
+            await one.end(gently=True)
+
+
+@contextlib.asynccontextmanager
+async def connect(spec: str) -> AsyncIterator[Agent]:
+    """The agent of a `command:` spec, started in the current folder with the kit's environment."""
+    try:
+        command = shlex.split(spec)
+    except ValueError as error:
+        raise SpecError(f"agent 'command:{spec}': {error}; quote it as in a shell") from error
+    if not command:
+        raise SpecError("agent 'command:': expected a command, such as 'command:node my_agent.js'")
+    if shutil.which(command[0]) is None:
+        raise SpecError(f"agent 'command:{spec}': there is no program {command[0]!r} on the path or in this folder")
+    async with connected(Program(command)) as agent:
+        yield agent
+
+
+COMMAND = Adapter(
+    "command", "command:PROGRAM ARGUMENTS, a process that speaks the command protocol, docs/protocol.md", connect
+)

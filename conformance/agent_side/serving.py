@@ -1,0 +1,252 @@
+"""
+An agent in a process of its own: the agent's end of the command protocol, version 1. Standard library only.
+
+One thread reads what the kit sends. Each session has a thread and an event loop of its own, on which all of the agent's code
+for it runs, blocking or not, one run after another. stdout is the protocol's; what the agent prints goes to stderr.
+"""
+
+import asyncio
+import contextlib
+import inspect
+import json
+import logging
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, fields
+from queue import SimpleQueue
+from typing import Any
+
+from conformance.agent_side.served_bench import clock, served_bench
+from conformance.agent_side.terms import InProcessAgent, Outcome, RunInput, Runner
+
+PROTOCOL = 1
+#: Longest line, in bytes: the protocol's own limit.
+MAX_LINE_BYTES = 8 * 1024 * 1024
+#: Longest text of an outcome, message of an exception and log record, in characters: what the kit keeps of them.
+MAX_TEXT_CHARS, MAX_ERROR_CHARS, MAX_LOG_CHARS = 1_000_000, 10_000, 2_000
+#: Sessions that are kept open. The kit does not say when one is over; no scenario has as many, and each holds a thread and a loop.
+KEPT_SESSIONS = 16
+
+Say = Callable[[Mapping[str, Any]], None]
+
+_INPUT = frozenset(field.name for field in fields(RunInput))
+
+
+def serve(find: Callable[[], InProcessAgent]) -> None:
+    """Speak the protocol on stdin and stdout until the kit says bye or is gone. `find` gives the agent; it may print, too."""
+    lines, say = _wires()
+    agent = find()
+    sessions: dict[str, _Session] = {}
+    runs: dict[str, str] = {}
+    for line in lines:
+        message = json.loads(line)
+        match message["type"]:
+            case "hello":
+                say({"type": "ready", "protocol": PROTOCOL, **_introduction(agent)})
+            case "run":
+                given = RunInput(**{key: value for key, value in message.items() if key in _INPUT})
+                runs[given.run] = given.session
+                if given.session not in sessions:
+                    sessions[given.session] = _Session(agent, say)
+                sessions[given.session].begin(given)
+                if len(sessions) > KEPT_SESSIONS:
+                    sessions.pop(next(iter(sessions))).leave()
+            case "cancel" if (session := sessions.get(runs.get(message["run"], ""))) is not None:
+                session.cancel(message["run"])
+            case "bye":
+                break
+    for session in sessions.values():
+        session.leave()
+    for session in sessions.values():
+        session.wait()
+
+
+def _introduction(agent: InProcessAgent) -> dict[str, Any]:
+    info = asdict(agent.info)
+    named = {key: info.pop(key) for key in ("name", "version", "language")}
+    return {"agent": named, **info}
+
+
+def _wires() -> tuple[Iterable[bytes], Say]:
+    """
+    The kit's lines, and a function that writes one message a line, whole and at once, whichever thread says it.
+
+    From now on both are this module's own: the agent, its children and its C code print to stderr, and read nothing.
+    """
+    sys.stdout.flush()
+    lines, out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nowhere, 0)
+    os.close(nowhere)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    lock = threading.Lock()
+
+    def say(message: Mapping[str, Any]) -> None:
+        text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        # Half a surrogate pair, which UTF-8 cannot hold, becomes its JSON escape.
+        line = text.encode("utf-8", "backslashreplace") + b"\n"
+        if len(line) > MAX_LINE_BYTES:
+            raise ValueError(f"a message of type {message['type']!r} has {len(line)} bytes, at most {MAX_LINE_BYTES}")
+        with lock:
+            out.write(line)
+            out.flush()
+
+    return lines, say
+
+
+class _Session:
+    """One session on its thread."""
+
+    def __init__(self, agent: InProcessAgent, say: Say) -> None:
+        self._agent = agent
+        self._say = say
+        self._runs: SimpleQueue[RunInput | None] = SimpleQueue()
+        self._runner: Runner | None = None
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def begin(self, given: RunInput) -> None:
+        """Start a run, after those that were started before."""
+        self._runs.put(given)
+
+    def cancel(self, run: str) -> None:
+        """Tell the agent that a run is not wanted any more. What its `cancel` raises is shown, and ends nothing."""
+        cancel = getattr(self._runner, "cancel", None)
+        if cancel is not None:
+            try:
+                cancel(run)
+            except Exception:  # noqa: BLE001 - the agent's own
+                traceback.print_exc()
+
+    def leave(self) -> None:
+        """Close the session once its runs are over."""
+        self._runs.put(None)
+
+    def wait(self) -> None:
+        """Until it is closed; a run that never ends is left, since the process ends."""
+        self._thread.join(timeout=1)
+
+    def _serve(self) -> None:
+        with asyncio.Runner() as loop:
+            while (given := self._runs.get()) is not None:
+                said = self._driven(loop, given)
+                self._say(said)
+            close = getattr(self._runner, "close", None)
+            closed = close() if close is not None else None
+            if inspect.isawaitable(closed):
+                loop.run(_awaited(closed))
+
+    def _driven(self, loop: asyncio.Runner, given: RunInput) -> dict[str, Any]:
+        """One run, its events said as they come; gives the message that ends it."""
+        take = _Taker(given.run, self._say)
+        logs = _logs(given.run, self._say) if "L" in self._agent.info.channels else contextlib.nullcontext()
+        try:
+            with logs:
+                if self._runner is None:
+                    self._runner = self._agent.open(served_bench(given, clock(given)))
+                made = self._runner.run(given)
+                if hasattr(made, "__aiter__") or inspect.isawaitable(made):
+                    loop.run(_taken(made, take))
+                else:
+                    for item in made:
+                        take(item)
+        except BaseException as error:  # noqa: BLE001 - a SystemExit of the agent ends the run and not the protocol
+            said = _word(error, str)[:MAX_ERROR_CHARS]
+            return {"type": "error", "run": given.run, "exception": type(error).__name__, "message": said}
+        return take.result()
+
+
+class _Taker:
+    """Says each event, and keeps the Outcome for the end."""
+
+    def __init__(self, run: str, say: Say) -> None:
+        self._run = run
+        self._say = say
+        self._outcome: Outcome | None = None
+
+    def __call__(self, item: Any) -> None:
+        if isinstance(item, Outcome) and self._outcome is None:
+            self._outcome = item
+        else:
+            self._say({"type": "event", "run": self._run, "event": _event(item)})
+
+    def result(self) -> dict[str, Any]:
+        """The message that ends the run."""
+        if self._outcome is None:
+            return {"type": "result", "run": self._run, "outcome": None, "text": None}
+        reason, text = (
+            None if one is None else _word(one)[:MAX_TEXT_CHARS] for one in (self._outcome.reason, self._outcome.text)
+        )
+        said = {"kind": _word(self._outcome.kind)[:MAX_TEXT_CHARS], "reason": reason}
+        return {"type": "result", "run": self._run, "outcome": said, "text": text}
+
+
+async def _taken(made: Any, take: Callable[[Any], None]) -> None:
+    """Take all in one task: what an agent opens between two items has to be closed in the task that opened it."""
+    items = await made if inspect.isawaitable(made) else made
+    if not hasattr(items, "__aiter__"):
+        for item in items:
+            take(item)
+        return
+    try:
+        async for item in items:
+            take(item)
+    finally:
+        if hasattr(items, "aclose"):
+            await items.aclose()
+
+
+async def _awaited(made: Any) -> Any:
+    return await made
+
+
+def _event(item: Any) -> Any:
+    """An AG-UI event as JSON: a dict as it is, a model of ag_ui in camelCase."""
+    if hasattr(item, "model_dump"):
+        return item.model_dump(by_alias=True, exclude_none=True, mode="json")
+    if isinstance(item, Mapping):
+        return dict(item)
+    raise TypeError(f"the agent yielded {_word(item)[:80]}, expected AG-UI events and, last, one Outcome")
+
+
+def _word(value: Any, shown: Callable[[Any], str] = repr) -> str:
+    """A text as it is, and of anything else what is shown of it, so that it is judged and not lost."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    try:
+        return str.__str__(shown(value))
+    except BaseException:  # noqa: BLE001 - a foreign __str__ may do anything
+        return f"({type(value).__name__}, which cannot be read)"
+
+
+class _Records(logging.Handler):
+    def __init__(self, run: str, say: Say) -> None:
+        super().__init__(logging.DEBUG)
+        self._run = run
+        self._tell = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            message = record.getMessage()
+        except Exception:  # noqa: BLE001 - arguments that do not fit their message are the agent's
+            message = _word(record.msg)
+        said = {"level": record.levelname, "logger": record.name, "message": message[:MAX_LOG_CHARS]}
+        self._tell({"type": "log", "run": self._run, **said})
+
+
+@contextlib.contextmanager
+def _logs(run: str, say: Say) -> Iterator[None]:
+    """Tell what the agent logs: a handler at the root, at DEBUG, while the run lasts."""
+    root, handler = logging.getLogger(), _Records(run, say)
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
