@@ -90,9 +90,20 @@ def _report(  # noqa: PLR0917 - what terminal() was given
     yield _table(rep)
     # What a rule asks and why is told once, where it first breaks.
     told: set[str] = set()
+    reasons: set[str] = set()
+    silent = 0
     for scenario, things in broken(rep).items():
+        errors = {entry.error for entry in rep.entries if entry.scenario == scenario and entry.error is not None}
+        # An agent that is not there is not there in every scenario.
+        if not things and errors <= reasons:
+            silent += 1
+            continue
+        reasons |= errors
         yield from _scenario(rep, scenario, things, {name: rules[name] for name in rules if name not in told}, again)
         told |= {thing.result.rule for thing in things}
+    if silent:
+        yield ""
+        yield _line(f"{silent} more scenario{'' if silent == 1 else 's'} could not run for a reason that stands above")
     yield from _warnings(rep)
     yield from _known(rep)
     yield from _declaration(rep)

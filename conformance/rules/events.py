@@ -39,9 +39,9 @@ def events_are_valid(view: View) -> Judged:
     """EVT-1."""
     for run in view.runs:
         for record in run.garbage:
-            yield Finding(
-                f"run {run.id}: {record.data.get('line')!r:.120} was sent in the place of an event", record.seq
-            )
+            why = f": {record.data['why']}" if "why" in record.data else ""
+            line = repr(record.data.get("line"))[:120]
+            yield Finding(f"run {run.id}: {line} was sent in the place of an event{why}", record.seq)
     yield from _shapes(view, lambda its: [] if its.model is None else [its.model])
 
 

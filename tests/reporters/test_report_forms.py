@@ -185,3 +185,11 @@ def test_a_must_that_nothing_armed_is_what_an_area_lacks():
     assert "not certified  1 of 2 rules armed, 1 of 1 units pass, 0 warnings; RUN-2 not-observed (nothing" in shown(
         rule("RUN-1", OK), rule("RUN-2")
     )
+
+
+def test_a_reason_for_which_many_scenarios_could_not_run_is_told_once():
+    plays = [Played(name, "blocking", None, "no agent there") for name in ("one", "two", "three")]
+    text = terminal(report({}, {}, [*plays, Played("four", "blocking", None, "another reason")], []), {}, str)
+    assert text.count("no agent there") == 1
+    assert "another reason" in text
+    assert "2 more scenarios could not run for a reason that stands above" in text
