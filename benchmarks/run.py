@@ -1,7 +1,8 @@
 """
 How fast the kit is, as ratios within one interleaved run. `make bench` prints figures; nothing is asserted.
 
-1. Whole processes, medians of wall and CPU time: a bare interpreter, `conformance --help`, the core suite on the reference.
+1. Whole processes, medians of wall and CPU time: a bare interpreter, `conformance --help`, the core suite on the reference, in process
+   and behind the command protocol.
 2. In process, CPU time: the bare reference loop over canned replies, the same played by the kit, and played and judged.
 """
 
@@ -27,10 +28,12 @@ from conformance.rules import RULES
 from conformance.runner import Cell, declared, play
 
 BIN = Path(sys.executable).parent
+SERVED = f"{sys.executable} -m conformance.agent_side conformance.reference.agent:REFERENCE"
 PROCESSES = {
     "python -c pass": [sys.executable, "-c", "pass"],
     "conformance --help": [str(BIN / "conformance"), "--help"],
     "conformance run": [str(BIN / "conformance"), "run"],
+    "the same by command": [str(BIN / "conformance"), "run", "--agent", f"command:{SERVED}"],
 }
 ROUNDS = 11
 #: The founding scenarios whose script needs nothing but canned replies.
