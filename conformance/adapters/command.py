@@ -7,6 +7,7 @@ row it is given up.
 
 import asyncio
 import contextlib
+import os
 import secrets
 import shlex
 import shutil
@@ -63,23 +64,47 @@ class _Open:
     done: asyncio.Future[How]
 
 
+@dataclass(frozen=True, slots=True)
+class _Wrong:
+    """The line that was no message, and why; nothing that comes after it is listened to."""
+
+    line: str
+    why: str
+
+
 class _Line:
     """The kit's end of one process: who it is, its runs, and what was wrong with what it said."""
 
     def __init__(self, patience: Patience) -> None:
-        self.ready: asyncio.Future[AgentInfo] = asyncio.get_running_loop().create_future()
+        self._ready: asyncio.Future[AgentInfo] = asyncio.get_running_loop().create_future()
         self.process = Process(self._heard, self._ended, patience)
-        self.wrong: str | None = None
+        self.wrong: _Wrong | None = None
         self.over = False
         self._runs: dict[str, _Open] = {}
+
+    async def introduced(self, within_s: float) -> AgentInfo:
+        """Who the agent says it is; AgentError where it ends or says something else, TimeoutError where it says nothing."""
+        info = await asyncio.wait_for(asyncio.shield(self._ready), within_s)
+        if self.wrong is not None:
+            raise AgentError(self.wrong.why)
+        return info
 
     def begin(self, take: Taker) -> asyncio.Future[How]:
         """From now on what the agent says of this run is taken; gives how it ends, once it does."""
         done: asyncio.Future[How] = asyncio.get_running_loop().create_future()
         if self.over:
+            if self.wrong is not None:
+                take.garbage(self.wrong.line, self.wrong.why)
             done.set_result("died")
+        self._runs.pop(take.run, None)
         self._runs[take.run] = _Open(take, done)
         return done
+
+    def cancelled(self, run: str, within_s: float) -> None:
+        """A run that was cancelled and does not end in time has hung, whatever it goes on to say."""
+        one = self._runs.get(run)
+        if one is not None:
+            asyncio.get_running_loop().call_later(within_s, _settle, one.done, "hung")
 
     def _heard(self, line: bytes, whole: bool) -> None:  # noqa: FBT001 - as Process calls it
         if self.wrong is not None:
@@ -87,16 +112,17 @@ class _Line:
         try:
             self._obey(protocol.message(line, whole=whole))
         except ProtocolError as error:
-            self.wrong = str(error)
-            for one in self._running():
-                one.take.garbage(line[:500].decode("utf-8", "replace"), self.wrong)
+            self.wrong = wrong = _Wrong(line[:500].decode("utf-8", "replace"), str(error))
+            # Where no run goes on it stands with the one before, which may have been the last.
+            for one in self._running() or [*self._runs.values()][-1:]:
+                one.take.garbage(wrong.line, wrong.why)
             self._ended()
 
     def _obey(self, said: dict[str, Any]) -> None:
         if said["type"] == "ready":
-            if self.ready.done():
+            if self._ready.done():
                 raise ProtocolError("the agent says ready a second time")
-            self.ready.set_result(protocol.info_of(said))
+            self._ready.set_result(protocol.info_of(said))
             return
         one = self._runs.get(said["run"])
         if one is None:
@@ -115,9 +141,9 @@ class _Line:
         self.over = True
         for one in self._running():
             one.done.set_result("died")
-        if not self.ready.done():
-            self.ready.set_exception(AgentError(self.wrong or "it ended before it said ready"))
-            self.ready.exception()
+        if not self._ready.done():
+            self._ready.set_exception(AgentError(self.wrong.why if self.wrong else "it ended before it said ready"))
+            self._ready.exception()
 
 
 def _take(one: _Open, said: Mapping[str, Any]) -> None:
@@ -171,13 +197,14 @@ class Command:
         await line.process.start(self._program.command, env=self._program.env, cwd=self._program.cwd)
         await self._say(protocol.hello())
         try:
-            self.info = await asyncio.wait_for(asyncio.shield(line.ready), self._patience.ready_s)
+            self.info = await line.introduced(self._patience.ready_s)
         except (AgentError, TimeoutError) as error:
+            # What it ends with once it is ended from here says nothing.
+            code = line.process.exit_code
             await self.end()
-            why = (
-                f"it did not say ready within {self._patience.ready_s} s" if isinstance(error, TimeoutError) else error
-            )
-            raise AgentError(f"{self._program.name}: {why}{_last_words(line.process)}") from None
+            silent = f"it did not say ready within {self._patience.ready_s} s"
+            why = silent if isinstance(error, TimeoutError) else error
+            raise AgentError(f"{self._program.name}: {why}{_last_words(line.process, code)}") from None
 
     async def open(self, session: Session) -> _Handle:
         """Begin a session, in a new process where the one before is gone."""
@@ -215,6 +242,8 @@ class Command:
     async def cancel(self, handle: _Handle, run: str) -> None:  # noqa: ARG002 - the seam's signature
         """Say that a run is not wanted any more."""
         await self._say(protocol.cancel(run))
+        if self._line is not None:
+            self._line.cancelled(run, self._patience.cancel_s)
 
     async def close(self, handle: _Handle) -> None:
         """End a session; the agent is told nothing, since the next one is its own."""
@@ -240,12 +269,12 @@ class Command:
             self._line.process.pump()
 
 
-def _last_words(process: Process) -> str:
+def _last_words(process: Process, code: int | None) -> str:
     """What to show of a process that never got as far as a run."""
-    code = "" if process.exit_code is None else f" (exit code {process.exit_code})"
+    ended = "" if code is None else f" (exit code {code})"
     out, err = (tail.strip() for tail in process.tails)
     last = err or out
-    return f"{code}. The last it wrote: {last[-500:]}" if last else f"{code}. It wrote nothing."
+    return f"{ended}. The last it wrote: {last[-500:]}" if last else f"{ended}. It wrote nothing."
 
 
 @contextlib.asynccontextmanager
@@ -253,11 +282,14 @@ async def connected(program: Program, patience: Patience = Patience()) -> AsyncI
     """The agent that the program is, started; nothing of it is left when the block ends."""
     async with Server() as server:
         one = Command(program, server, patience)
+        gently = False
         try:
             await one.start()
             yield one
+            gently = True
         finally:
-            await one.end(gently=True)
+            # Who interrupts does not wait for an agent to take its leave.
+            await one.end(gently=gently)
 
 
 @contextlib.asynccontextmanager
@@ -270,7 +302,8 @@ async def connect(spec: str) -> AsyncIterator[Agent]:
     if not command:
         raise SpecError("agent 'command:': expected a command, such as 'command:node my_agent.js'")
     if shutil.which(command[0]) is None:
-        raise SpecError(f"agent 'command:{spec}': there is no program {command[0]!r} on the path or in this folder")
+        why = "is not executable" if shutil.which(command[0], os.F_OK) else "is not on the path, nor in this folder"
+        raise SpecError(f"agent 'command:{spec}': the program {command[0]!r} {why}")
     async with connected(Program(command)) as agent:
         yield agent
 

@@ -60,8 +60,8 @@ def endpoint(spec: str) -> Endpoint:
             raise SpecError(f"agent 'agui:{spec}': {word!r} cannot be declared: {_UNSEEN[word]}")
         if word not in known:
             raise SpecError(
-                f"agent 'agui:{spec}': {word!r} behind # is no capability{guess(word, known)}; expected those of docs/dialect.md, "
-                f"such as #streaming,sessions, or {MODEL_PORT}=9000"
+                f"agent 'agui:{spec}': {word!r} behind # is neither {MODEL_PORT}=N nor a capability of docs/dialect.md"
+                f"{guess(word, known)}"
             )
     host = parts.hostname or ""
     return Endpoint(

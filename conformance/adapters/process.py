@@ -127,7 +127,7 @@ class Process:
         while (at := self._line.find(b"\n")) >= 0:
             line = bytes(self._line[:at])
             del self._line[: at + 1]
-            self._heard(line, True)
+            self._heard(line, len(line) <= MAX_LINE_BYTES)
         if len(self._line) > MAX_LINE_BYTES or ("stdout" not in self._ends and self._line):
             line = bytes(self._line)
             self._line.clear()

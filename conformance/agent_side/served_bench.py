@@ -16,6 +16,8 @@ from conformance.agent_side.terms import Bench, ModelError, RunInput, StreamBrok
 #: The end of an event stream, which is no JSON.
 SENTINEL = b"[DONE]"
 _DATA = b"data:"
+#: How long a cancelled call waits for a tool that is on its way, in seconds: no thread can be ended.
+LEAVING_S = 1.0
 
 
 def served_bench(given: RunInput, now: Callable[[], datetime]) -> Bench:
@@ -136,7 +138,15 @@ def _called(tools_url: str, name: str, arguments: Any, call_id: str | None = Non
 
 
 async def _acalled(call: Callable[..., Any], name: str, arguments: Any, call_id: str | None = None) -> Any:
-    return await asyncio.to_thread(call, name, arguments, call_id)
+    """As `_called`. Cancelled, it waits for the tool, so that what ran for a run is not recorded behind its end."""
+    running = asyncio.ensure_future(asyncio.to_thread(call, name, arguments, call_id))
+    # What a cancelled tool raises is nobody's to hear.
+    running.add_done_callback(lambda done: done.cancelled() or done.exception())
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait([running], timeout=LEAVING_S)
+        raise
 
 
 def _named(call: Callable[..., Any], name: str, **arguments: Any) -> Any:
@@ -144,7 +154,7 @@ def _named(call: Callable[..., Any], name: str, **arguments: Any) -> Any:
 
 
 async def _anamed(call: Callable[..., Any], name: str, **arguments: Any) -> Any:
-    return await asyncio.to_thread(call, name, arguments)
+    return await _acalled(call, name, arguments)
 
 
 # HTTP.

@@ -9,28 +9,24 @@ import asyncio
 import contextlib
 import inspect
 import json
-import logging
 import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields
 from queue import SimpleQueue
 from typing import Any
 
+from conformance.agent_side.saying import Say, Taker, logs, raised, taken
 from conformance.agent_side.served_bench import clock, served_bench
-from conformance.agent_side.terms import InProcessAgent, Outcome, RunInput, Runner
+from conformance.agent_side.terms import InProcessAgent, RunInput, Runner
 
 PROTOCOL = 1
 #: Longest line, in bytes: the protocol's own limit.
 MAX_LINE_BYTES = 8 * 1024 * 1024
-#: Longest text of an outcome, message of an exception and log record, in characters: what the kit keeps of them.
-MAX_TEXT_CHARS, MAX_ERROR_CHARS, MAX_LOG_CHARS = 1_000_000, 10_000, 2_000
 #: Sessions that are kept open. The kit does not say when one is over; no scenario has as many, and each holds a thread and a loop.
 KEPT_SESSIONS = 16
-
-Say = Callable[[Mapping[str, Any]], None]
 
 _INPUT = frozenset(field.name for field in fields(RunInput))
 
@@ -142,111 +138,22 @@ class _Session:
 
     def _driven(self, loop: asyncio.Runner, given: RunInput) -> dict[str, Any]:
         """One run, its events said as they come; gives the message that ends it."""
-        take = _Taker(given.run, self._say)
-        logs = _logs(given.run, self._say) if "L" in self._agent.info.channels else contextlib.nullcontext()
+        take = Taker(given.run, self._say)
+        heard = logs(given.run, self._say) if "L" in self._agent.info.channels else contextlib.nullcontext()
         try:
-            with logs:
+            with heard:
                 if self._runner is None:
                     self._runner = self._agent.open(served_bench(given, clock(given)))
                 made = self._runner.run(given)
                 if hasattr(made, "__aiter__") or inspect.isawaitable(made):
-                    loop.run(_taken(made, take))
+                    loop.run(taken(made, take))
                 else:
                     for item in made:
                         take(item)
         except BaseException as error:  # noqa: BLE001 - a SystemExit of the agent ends the run and not the protocol
-            said = _word(error, str)[:MAX_ERROR_CHARS]
-            return {"type": "error", "run": given.run, "exception": type(error).__name__, "message": said}
+            return raised(given.run, error)
         return take.result()
-
-
-class _Taker:
-    """Says each event, and keeps the Outcome for the end."""
-
-    def __init__(self, run: str, say: Say) -> None:
-        self._run = run
-        self._say = say
-        self._outcome: Outcome | None = None
-
-    def __call__(self, item: Any) -> None:
-        if isinstance(item, Outcome) and self._outcome is None:
-            self._outcome = item
-        else:
-            self._say({"type": "event", "run": self._run, "event": _event(item)})
-
-    def result(self) -> dict[str, Any]:
-        """The message that ends the run."""
-        if self._outcome is None:
-            return {"type": "result", "run": self._run, "outcome": None, "text": None}
-        reason, text = (
-            None if one is None else _word(one)[:MAX_TEXT_CHARS] for one in (self._outcome.reason, self._outcome.text)
-        )
-        said = {"kind": _word(self._outcome.kind)[:MAX_TEXT_CHARS], "reason": reason}
-        return {"type": "result", "run": self._run, "outcome": said, "text": text}
-
-
-async def _taken(made: Any, take: Callable[[Any], None]) -> None:
-    """Take all in one task: what an agent opens between two items has to be closed in the task that opened it."""
-    items = await made if inspect.isawaitable(made) else made
-    if not hasattr(items, "__aiter__"):
-        for item in items:
-            take(item)
-        return
-    try:
-        async for item in items:
-            take(item)
-    finally:
-        if hasattr(items, "aclose"):
-            await items.aclose()
 
 
 async def _awaited(made: Any) -> Any:
     return await made
-
-
-def _event(item: Any) -> Any:
-    """An AG-UI event as JSON: a dict as it is, a model of ag_ui in camelCase."""
-    if hasattr(item, "model_dump"):
-        return item.model_dump(by_alias=True, exclude_none=True, mode="json")
-    if isinstance(item, Mapping):
-        return dict(item)
-    raise TypeError(f"the agent yielded {_word(item)[:80]}, expected AG-UI events and, last, one Outcome")
-
-
-def _word(value: Any, shown: Callable[[Any], str] = repr) -> str:
-    """A text as it is, and of anything else what is shown of it, so that it is judged and not lost."""
-    if isinstance(value, str):
-        return str.__str__(value)
-    try:
-        return str.__str__(shown(value))
-    except BaseException:  # noqa: BLE001 - a foreign __str__ may do anything
-        return f"({type(value).__name__}, which cannot be read)"
-
-
-class _Records(logging.Handler):
-    def __init__(self, run: str, say: Say) -> None:
-        super().__init__(logging.DEBUG)
-        self._run = run
-        self._tell = say
-
-    def emit(self, record: logging.LogRecord) -> None:
-        try:
-            message = record.getMessage()
-        except Exception:  # noqa: BLE001 - arguments that do not fit their message are the agent's
-            message = _word(record.msg)
-        said = {"level": record.levelname, "logger": record.name, "message": message[:MAX_LOG_CHARS]}
-        self._tell({"type": "log", "run": self._run, **said})
-
-
-@contextlib.contextmanager
-def _logs(run: str, say: Say) -> Iterator[None]:
-    """Tell what the agent logs: a handler at the root, at DEBUG, while the run lasts."""
-    root, handler = logging.getLogger(), _Records(run, say)
-    level = root.level
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
-    try:
-        yield
-    finally:
-        root.removeHandler(handler)
-        root.setLevel(level)

@@ -49,6 +49,12 @@ def _his_9(view: View) -> Judged:
                 )
 
 
+def _applies(view: View) -> str | None:
+    """An agent that declares to give up on a prompt too long, and no compaction, never makes a history shorter; unless it did."""
+    never = view.dialect.prompt_too_long == "error" and not view.has("compaction")
+    return needs_messages(view) or ("dialect" if never and next(_his_9(view), None) is None else None)
+
+
 def _shorter(view: View) -> Iterator[tuple[Run, Call, list[Paired], Call | None]]:
     """
     Each request that may have left something out: with the answered calls of the request before it, and that request.
@@ -102,7 +108,7 @@ HIS_9 = Rule(
         f"{_ISSUES}/letta-ai/letta/issues/2605",
     ),
     channels="M",
-    keys=("tool_history",),
-    applies=needs_messages,
+    keys=("tool_history", "prompt_too_long"),
+    applies=_applies,
     check=_his_9,
 )

@@ -1,0 +1,112 @@
+"""What an agent gives in a run, as messages of the command protocol. Standard library only; decides nothing and repairs nothing."""
+
+import contextlib
+import inspect
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from conformance.agent_side.terms import Outcome
+
+#: Longest text of an outcome, message of an exception and log record, in characters: what the kit keeps of them.
+MAX_TEXT_CHARS, MAX_ERROR_CHARS, MAX_LOG_CHARS = 1_000_000, 10_000, 2_000
+
+Say = Callable[[Mapping[str, Any]], None]
+
+
+class Taker:
+    """Says each event, and keeps the Outcome for the end."""
+
+    def __init__(self, run: str, say: Say) -> None:
+        self._run = run
+        self._say = say
+        self._outcome: Outcome | None = None
+
+    def __call__(self, item: Any) -> None:
+        """Take one item; TypeError where it is neither an event nor the one Outcome."""
+        if isinstance(item, Outcome) and self._outcome is None:
+            self._outcome = item
+        else:
+            self._say({"type": "event", "run": self._run, "event": _event(item)})
+
+    def result(self) -> dict[str, Any]:
+        """The message that ends the run."""
+        if self._outcome is None:
+            return {"type": "result", "run": self._run, "outcome": None, "text": None}
+        reason, text = (
+            None if one is None else word(one)[:MAX_TEXT_CHARS] for one in (self._outcome.reason, self._outcome.text)
+        )
+        said = {"kind": word(self._outcome.kind)[:MAX_TEXT_CHARS], "reason": reason}
+        return {"type": "result", "run": self._run, "outcome": said, "text": text}
+
+
+async def taken(made: Any, take: Callable[[Any], None]) -> None:
+    """Take all in one task: what an agent opens between two items has to be closed in the task that opened it."""
+    items = await made if inspect.isawaitable(made) else made
+    if not hasattr(items, "__aiter__"):
+        for item in items:
+            take(item)
+        return
+    try:
+        async for item in items:
+            take(item)
+    finally:
+        if hasattr(items, "aclose"):
+            await items.aclose()
+
+
+def _event(item: Any) -> Any:
+    """An AG-UI event as JSON: a dict as it is, a model of ag_ui in camelCase."""
+    if hasattr(item, "model_dump"):
+        return item.model_dump(by_alias=True, exclude_none=True, mode="json")
+    if isinstance(item, Mapping):
+        return dict(item)
+    raise TypeError(f"the agent yielded {word(item)[:80]}, expected AG-UI events and, last, one Outcome")
+
+
+def word(value: Any) -> str:
+    """A text as it is, and of anything else what it shows of itself, so that it is judged and not lost."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    try:
+        return str.__str__(repr(value))
+    except BaseException:  # noqa: BLE001 - a foreign __repr__ may do anything
+        return f"({type(value).__name__}, which cannot be read)"
+
+
+def raised(run: str, error: BaseException) -> dict[str, Any]:
+    """The message that ends a run by what it raised."""
+    try:
+        message = str.__str__(str(error))[:MAX_ERROR_CHARS]
+    except BaseException:  # noqa: BLE001 - a foreign __str__ may do anything, and so may end the process
+        message = "(its message cannot be read)"
+    return {"type": "error", "run": run, "exception": type(error).__name__, "message": message}
+
+
+class _Records(logging.Handler):
+    def __init__(self, run: str, say: Say) -> None:
+        super().__init__(logging.DEBUG)
+        self._run = run
+        self._tell = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            message = record.getMessage()
+        except Exception:  # noqa: BLE001 - arguments that do not fit their message are the agent's
+            message = word(record.msg)
+        said = {"level": record.levelname, "logger": record.name, "message": message[:MAX_LOG_CHARS]}
+        self._tell({"type": "log", "run": self._run, **said})
+
+
+@contextlib.contextmanager
+def logs(run: str, say: Say) -> Iterator[None]:
+    """Tell what the agent logs: a handler at the root, at DEBUG, while the run lasts."""
+    root, handler = logging.getLogger(), _Records(run, say)
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
