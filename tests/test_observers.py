@@ -551,6 +551,15 @@ def test_which_failures_are_sent_again(story, value):
     assert seen("http_retry", story) == value
 
 
+def test_a_request_with_a_number_of_its_own_that_is_sent_again_is_no_failure_given_up():
+    s = Story()
+    for attempt in ("1", "2"):
+        s.ask(extra={"metadata": {"attempt": attempt}})
+        s.fail(500)
+    s.outcome("model_error")
+    assert seen("http_retry", s) is None
+
+
 @pytest.mark.parametrize(("again", "value"), [("answered", "round"), ("given up", "run")])
 def test_when_the_count_of_empty_replies_starts_anew(again, value):
     s = Story()

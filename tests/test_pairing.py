@@ -71,6 +71,16 @@ ALIGNED = {
         [called("b", raw='{"n":2}'), called("a", raw='{"n":1}')],
         [1, 0],
     ),
+    "equal calls in another order": (
+        calls(("a", "look", "{}"), ("b", "look", '{"n": 2}'), ("c", "look", "{}")),
+        [called("c"), called("b", raw='{"n": 2}'), called("a")],
+        [2, 1, 0],
+    ),
+    "equal calls in another order, one id anew": (
+        calls(("a", "look", "{}"), ("b", "look", "{}")),
+        [called("b"), called("x")],
+        [0, 1],
+    ),
     "arguments repaired, ids anew": (calls(("a", "look", "{oops")), [called("x")], [0]),
     "another tool": (calls(("a", "look", "{}")), [called("a", name="find")], [None]),
     "not carried": (calls(("a", "look", "{}")), [], [None]),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from conformance.observing.sighting import Sighting, failed_as, name_out, over, way_out
-from conformance.reading.causes import recovered_before, shrinkable
+from conformance.reading.causes import recovered_before, shrinkable, tried_again
 from conformance.reading.classes import asked, is_empty
 from conformance.reading.failures import asked_to_wait_s, quota_spent
 from conformance.reading.outcome import claimed
@@ -129,7 +129,8 @@ def http_retry(view: View) -> Iterator[Sighting]:
 def _sent_again(run: Run, call: Call, came: int, later: Sequence[Call], view: View) -> str | None:
     """Which value of `http_retry` a failed call shows, by what came of it."""
     everything = view.declared.http_retry == "all"
-    first = not any(asked(one.body) == asked(call.body) for one in run.calls if one.seq < call.seq)
+    same = any(asked(one.body) == asked(call.body) for one in run.calls if one.seq < call.seq)
+    first = not same and not tried_again(run, call)
     given_up = not later and first and over(run)
     if came in _FINAL and everything:
         again = bool(later) and asked(later[0].body) == asked(call.body)

@@ -42,6 +42,16 @@ def comes_and_goes(call: Call) -> bool:
     return came in TRANSIENT or came >= 500
 
 
+def tried_again(run: Run, call: Call) -> bool:
+    """
+    Whether a call is itself another try after a failure that may pass, though it may be none in the same words.
+
+    A body that holds a number of its own, in `metadata` or `user`, is another one each time it is sent.
+    """
+    before = [one for one in run.calls if one.seq < call.seq and one.role in ("regular", "retry")]
+    return call.kind in ("attempt", "retry") and bool(before) and comes_and_goes(before[-1])
+
+
 def troubles(run: Run, view: View) -> tuple[Trouble, ...]:
     """All that the loop of a run had to recover from, in order; summaries and side calls aside."""
     loop = [call for call in run.calls if call.role in ("regular", "retry")]

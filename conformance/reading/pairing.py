@@ -99,7 +99,7 @@ def align(said: Sequence[ToolCall], carried: Sequence[Paired]) -> tuple[Paired |
     otherwise id, arguments and name are tried in turn, newest first.
     """
     if [_asks(call) for call in said] == [_asks(one.call) for one in carried]:
-        return tuple(carried)
+        return _by_kept_ids(said, carried) or tuple(carried)
     found: list[Paired | None] = [None] * len(said)
     free = list(carried)
     for same in _SAMENESS:
@@ -110,6 +110,18 @@ def align(said: Sequence[ToolCall], carried: Sequence[Paired]) -> tuple[Paired |
                     found[at] = mine
                     free.remove(mine)
     return tuple(found)
+
+
+def _by_kept_ids(said: Sequence[ToolCall], carried: Sequence[Paired]) -> tuple[Paired, ...] | None:
+    """Equal calls that stand in another order are told apart by their ids, where every one kept its own; None where not."""
+    by_id = {one.call.id: one for one in carried if one.call.id}
+    kept = [by_id[call.id] for call in said if call.id in by_id]
+    each_its_own = len(kept) == len(said) == len(by_id)
+    return (
+        tuple(kept)
+        if each_its_own and all(_asks(a) == _asks(b.call) for a, b in zip(said, kept, strict=True))
+        else None
+    )
 
 
 def arguments(text: str) -> Any:

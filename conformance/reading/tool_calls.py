@@ -130,7 +130,30 @@ def _joined(view: View) -> Calls:
             strays.append(execution)
         else:
             made[at] = replace(made[at], executions=(*made[at].executions, execution))
-    return Calls(tuple(made), tuple(strays), past)
+    return Calls(tuple(_served_before(one, made) for one in made), tuple(strays), past)
+
+
+def _served_before(made: Made, every: Sequence[Made]) -> Made:
+    """
+    A call that came whole when its reply was asked for again, with what had run for it when the reply broke off.
+
+    An agent may run a call as soon as its arguments are there, and must not do so again.
+    """
+    if not made.whole or made.executions:
+        return made
+    heard = [one.by.seq for one in every if one.run is made.run and one.whole and one.by.seq < made.by.seq]
+    first = (
+        one
+        for one in every
+        if one.run is made.run
+        and not one.whole
+        and max(heard, default=0) < one.by.seq < made.by.seq
+        and (one.place, one.call.name) == (made.place, made.call.name)
+        and equal(one.arguments, made.arguments)
+        # Where the history holds the broken reply it was taken for whole, and this call is a further one.
+        and len(made.by.paired.calls) <= len(one.by.paired.calls)
+    )
+    return replace(made, executions=next((one.executions for one in first if one.executions), ()))
 
 
 def next_main(run: Run, seq: int) -> Call | None:
@@ -229,6 +252,7 @@ _OWNERSHIP: Sequence[tuple[bool, bool, Sequence[Callable[[Made, Execution], bool
     (True, True, (_same_id,)),
     (True, False, (_same_arguments,)),
     (False, True, (_same_arguments,)),
+    (False, True, (_same_id,)),
     (True, True, (_any,)),
     (False, True, (_any,)),
 )

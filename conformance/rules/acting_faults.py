@@ -32,7 +32,9 @@ def _asks_for_one(made: Made, view: View) -> bool:
 def _once(made: Made, twins: Sequence[Made], faults: Sequence[Call], calls: Calls, view: View) -> Judged:
     """Over a call and its first, broken telling it runs once."""
     same = [one for one in twins if equal(one.arguments, made.arguments)]
-    ran = sorted((*(x for one in same for x in one.ran), *first_of_timeouts(made, view)), key=lambda x: x.seq)
+    # What ran for a broken telling may serve the whole one as well.
+    every = {x.id: x for x in (*(x for one in same for x in one.ran), *first_of_timeouts(made, view))}
+    ran = sorted(every.values(), key=lambda x: x.seq)
     if len(ran) > 1:
         between = [one.id for one in faults if ran[0].seq < one.end_seq < ran[-1].seq] or [one.by.id for one in same]
         # Run twice with no fault in between is ACT-1's.

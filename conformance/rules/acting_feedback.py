@@ -1,7 +1,7 @@
 """ACT-2 to ACT-5: what the model is told of a call that failed or could not run. Says nothing of calls that went well."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from conformance.reading.containment import carries
@@ -209,8 +209,9 @@ def _says(answer: str, name: str) -> bool:
 
 
 def names_the_tools(made: Made, answer: str, view: View) -> str | None:
-    """What the answer to an unknown name lacks: that name and those that exist."""
-    missing = [name for name in (made.call.name, *view.scenario.tools) if name and not _says(answer, name)]
+    """What the answer to an unknown name lacks: that name and those that exist, unless its arguments could not be read either."""
+    known = view.scenario.tools if isinstance(made.arguments, Mapping) else ()
+    missing = [name for name in (made.call.name, *known) if name and not _says(answer, name)]
     return (
         f"does not name {', '.join(map(repr, missing))}, expected the name that is unknown and those that exist"
         if missing

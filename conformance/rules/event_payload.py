@@ -14,9 +14,13 @@ _ISSUES = "https://github.com/"
 _ROUNDS = r"(iter(ation)?|turn|step|round)s?"
 #: Names of a figure, in small letters alone, that is the budget, and of one that says how far the run came.
 _BUDGET = re.compile(rf"(max|limit|budget|allowed).*{_ROUNDS}|{_ROUNDS}.*(max|limit|budget|allowed)")
-_SO_FAR = re.compile(rf"(current|used|made|done|completed|reached|count).*{_ROUNDS}|{_ROUNDS}(used|made|done|count)?$")
-#: What a figure with such a name may count instead.
-_OTHER = re.compile(r"index|id$|remain|left|per|token|retr|time|second")
+_SO_FAR = re.compile(
+    rf"(current|used|made|done|completed|reached|count|num|total|last).*{_ROUNDS}|^{_ROUNDS}(used|made|done|count)?$|{_ROUNDS}reached$"
+)
+#: What a figure with such a name may count instead: another unit, other rounds than those of the run, another limit than its own.
+_OTHER = re.compile(
+    r"index|id$|remain|left|per|token|retr|time|second|default|global|session|thread|conversation|unused|refus|paus|abandon|fail|skip|user"
+)
 
 
 def the_marker_is_whole(view: View) -> Judged:
@@ -47,12 +51,12 @@ def _fault(event: Event, run: Run, view: View) -> str | None:
         letters = _letters(name)
         if _OTHER.search(letters):
             continue
-        if _BUDGET.search(letters):
-            if figure != run.max_iters:
-                return f"says {name} {figure!r}; the budget {run.max_iters} was expected"
+        budget, so_far = _BUDGET.search(letters) is not None, _SO_FAR.search(letters) is not None
         # The round that was refused at its entry may be the one that is named.
-        elif _SO_FAR.search(letters) and figure not in (made, made + 1):
-            return f"says {name} {figure!r}; the {made} rounds that were made were expected"
+        right = ({run.max_iters} if budget else set()) | ({made, made + 1} if so_far else set())
+        if right and figure not in right:
+            wanted = f"the {made} rounds that were made were" if so_far else f"the budget {run.max_iters} was"
+            return f"says {name} {figure!r}; {wanted} expected"
     return None
 
 

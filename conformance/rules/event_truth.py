@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import combinations
 from typing import Any
 
 from conformance.reading.agui import ShownCall, ShownResult
@@ -88,6 +89,17 @@ def _paired(shown: Sequence[ShownCall], made: Sequence[Made]) -> list[Made | Non
             if found is not None:
                 pairs[index] = found
                 left = [one for one in left if one.key != found.key]
+    return _in_turn(shown, pairs)
+
+
+def _in_turn(shown: Sequence[ShownCall], pairs: list[Made | None]) -> list[Made | None]:
+    """Of a call that broke off and was asked for again, shown both times in the same words, the first showing is of the broken one."""
+    for first, second in combinations(range(len(pairs)), 2):
+        whole, broken = pairs[first], pairs[second]
+        if whole is None or broken is None or not whole.whole or broken.whole or broken.seq > whole.seq:
+            continue
+        if _tells(shown[first], broken) and _tells(shown[second], whole):
+            pairs[first], pairs[second] = broken, whole
     return pairs
 
 

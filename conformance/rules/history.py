@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from conformance.reading.containment import carries
-from conformance.reading.tool_calls import Calls, Made, as_text, next_main, said_in, tool_calls
+from conformance.reading.tool_calls import FAILED, NOT_RUN, Calls, Made, as_text, next_main, said_in, tool_calls
 from conformance.reading.view import Call, Execution, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Rule
 from conformance.rules.history_calls import HIS_5, HIS_8
@@ -95,6 +95,9 @@ def _reaches(made: Made, execution: Execution, calls: Calls, view: View) -> Judg
     missing = carries(text, execution.value)
     if not missing:
         yield OK
+    elif as_messages and not owed and (FAILED.search(text) or NOT_RUN.search(text)):
+        # The run before failed beside this call, and the agent may never have heard what came of it.
+        return
     elif (as_messages or owed) and not _compacted(call, execution, view):
         where = "its result there" if as_messages else "the request"
         yield Finding(

@@ -7,16 +7,18 @@ from conformance.reading.conversation import Said, conversation, same_text, sque
 from conformance.reading.tool_calls import equal, tool_calls
 from conformance.reading.view import Call, Run, View
 from conformance.rule import OK, SHOULD, Finding, Judged, Rule
-from conformance.rules.history_succession import may_shrink, mixed, successive
+from conformance.rules.history_succession import asked_to_compact, may_shrink, mixed, successive
 
 
 def _his_6(view: View) -> Judged:
     thoughts = [call.reply.thinking for run in view.runs for call in run.calls if call.reply and call.reply.thinking]
     sound: dict[str, Call] = {}
+    # Sessions with a digest that no request has shown yet: whoever compacts beside the loop puts it to use some requests later.
+    digested: set[str] = set()
     for run, before, call in successive(view):
-        if mixed(view) or may_shrink(before, call, run, view):
+        may_change = mixed(view) or may_shrink(before, call, run, view)
+        if may_change:
             sound.pop(run.session, None)
-            continue
         new = conversation(call, thoughts)
         # What one request left out and the next one has again is told of once.
         bases = [before, *([sound[run.session]] if run.session in sound else [])]
@@ -24,9 +26,17 @@ def _his_6(view: View) -> Judged:
         if not olds[0]:
             continue
         changed = [_change(old, new, _words(base, run, view), view) for old, base in zip(olds, bases, strict=True)]
-        if None in changed:
+        if may_change:
+            if None not in changed:
+                digested.discard(run.session)
+            elif asked_to_compact(before, call, run, view):
+                digested.add(run.session)
+        elif None in changed:
             sound[run.session] = call
             yield OK
+        elif run.session in digested:
+            digested.remove(run.session)
+            sound.pop(run.session, None)
         elif changed[0] is not None:
             sound.setdefault(run.session, before)
             yield _told(before, call, *changed[0])

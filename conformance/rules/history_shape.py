@@ -100,7 +100,7 @@ def _ids(view: View, *, sound: bool) -> Judged:
     told: set[tuple[str, str]] = set()
     for run, call, pairs in requests(view):
         said = calls.said_before(call, run.session)
-        if all(made.sound for made in said) is not sound:
+        if (all(made.sound for made in said) and not _broken_too(calls, call, run)) is not sound:
             continue
         breaches = list(_id_breaches(pairs))
         if not sound and view.dialect.bad_ids == "repair" and call.kind in ("regular", "retry", "summary"):
@@ -112,6 +112,17 @@ def _ids(view: View, *, sound: bool) -> Judged:
                 yield Finding(f"{call.id}: {breach}", call.seq)
         if pairs.calls and not breaches:
             yield OK
+
+
+def _broken_too(calls: Calls, call: Call, run: Run) -> bool:
+    """
+    Whether a request carries a call of a broken reply beside the one that came when it was asked for again, under one id.
+
+    An agent that took the half for a whole (REC-7) had that id from the model twice.
+    """
+    broken = {m.call.id for m in calls.made if not m.whole and m.run.session == run.session and m.by.end_seq < call.seq}
+    carried = Counter(one.call.id for one in call.paired.calls)
+    return any(carried[one] > 1 for one in broken)
 
 
 def _lost(

@@ -7,6 +7,7 @@ from conformance.reading.pairing import Paired, align, pair
 from conformance.reading.tool_calls import Calls, Made, tool_calls
 from conformance.reading.view import Call, Run, View
 from conformance.rule import MUST, OK, Finding, Judged, Rule
+from conformance.rules.declared_never import unless_seen
 from conformance.rules.history_shape import needs_messages
 from conformance.rules.history_succession import goes_on, mixed, shrank
 from fake_models.messages import Message, ToolCall
@@ -49,10 +50,12 @@ def _his_9(view: View) -> Judged:
                 )
 
 
+def _never_shortens(view: View) -> bool:
+    return view.dialect.prompt_too_long == "error" and not view.has("compaction")
+
+
 def _applies(view: View) -> str | None:
-    """An agent that declares to give up on a prompt too long, and no compaction, never makes a history shorter; unless it did."""
-    never = view.dialect.prompt_too_long == "error" and not view.has("compaction")
-    return needs_messages(view) or ("dialect" if never and next(_his_9(view), None) is None else None)
+    return needs_messages(view) or unless_seen(_his_9, _never_shortens)(view)
 
 
 def _shorter(view: View) -> Iterator[tuple[Run, Call, list[Paired], Call | None]]:

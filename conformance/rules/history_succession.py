@@ -32,12 +32,18 @@ def goes_on(earlier: Run, run: Run, call: Call, view: View) -> bool:
 
 def shrank(before: Call, call: Call, run: Run, view: View) -> bool:
     """Whether a compaction or a prompt that was too long came between two requests."""
-    return any(
-        before.seq <= one.seq < call.seq and (one.kind == "compaction" or one.overflow)
-        for other in view.runs
-        if other.session == run.session
-        for one in other.calls
-    )
+    return any(one.kind == "compaction" or one.overflow for one in _between(before, call, run, view))
+
+
+def asked_to_compact(before: Call, call: Call, run: Run, view: View) -> bool:
+    """Whether a compaction was asked for between two requests, whenever its digest is put to use."""
+    return any(one.kind == "compaction" for one in _between(before, call, run, view))
+
+
+def _between(before: Call, call: Call, run: Run, view: View) -> Iterator[Call]:
+    for other in view.runs:
+        if other.session == run.session:
+            yield from (one for one in other.calls if before.seq <= one.seq < call.seq)
 
 
 def may_shrink(before: Call, call: Call, run: Run, view: View) -> bool:

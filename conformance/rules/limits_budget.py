@@ -6,6 +6,7 @@ from conformance.reading.outcome import claimed, last_call
 from conformance.reading.round_limit import asks, executed, mixed, reached, rounds_made, sound
 from conformance.reading.view import Call, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Rule
+from conformance.rules.declared_never import never_recovers, unless_seen
 
 _FORGE = "https://github.com/"
 #: So many rounds without a limit of any kind are what the warning about `unlimited` is for.
@@ -146,6 +147,7 @@ RULES: tuple[Rule, ...] = (
         rationale="A budget that recovery eats ends the run at the next bad minute of the network, with the work half done.",
         channels="M",
         keys=("retry_budget",),
+        applies=unless_seen(recovery_spends_no_round, never_recovers),
         check=recovery_spends_no_round,
         evidence=(
             f"{_FORGE}iterate/iterate/pull/2154",

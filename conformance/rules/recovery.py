@@ -1,6 +1,7 @@
 """REC: what an agent does when the model answers nothing, half, too late or not at all, or says that the prompt is too long."""
 
 from conformance.rule import MUST, SHOULD, Rule
+from conformance.rules.declared_never import never_recovers, unless_seen
 from conformance.rules.recovery_empty import rec_1, rec_2
 from conformance.rules.recovery_ends import rec_6, rec_8
 from conformance.rules.recovery_http import everything_is_sent_again, nothing_is_sent_again, rec_4, rec_5
@@ -107,6 +108,7 @@ RULES: tuple[Rule, ...] = (
         ),
         channels="E,R",
         keys=("empty_is",),
+        applies=unless_seen(rec_6, never_recovers),
         check=rec_6,
     ),
     Rule(

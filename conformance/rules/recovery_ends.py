@@ -22,13 +22,25 @@ _WORDS: Mapping[str, str] = {
     "empty": r"empty|blank|nothing|(no|without|missing|lack\w*) (any )?(content|text|output|repl|respon|answer|message)|空",
     "overflow": r"overflow|context|too long|too large|length|window|token|上下文|超长|过长",
     "truncated": r"truncat|length|\bcut|incomplete|token|截断|长度",
-    "no reply": r"no (valid )?(reply|response|choice)|choices|json|pars|decod|html|invalid|unexpected|malformed|\b200\b|empty|stream",
-    "broken": r"connect|stream|broke|reset|clos|incomplete|peer|network|protocol|time.?out|\beof\b|\bcut|finish|断开|连接",
+    "no reply": r"no (valid )?(reply|response|choice)|choices|json|pars|decod|html|invalid|unexpected|malformed|\b200\b|empty|stream"
+    r"|expect(ed|ing) value|syntax|unread|解析|无效|格式",
+    "broken": r"connect|stream|broke|reset|clos|incomplete|peer|network|protocol|time.?out|\beof\b|\bcut|finish|terminat|premature"
+    r"|abort|socket|h[au]ng.?up|not completed|drop|断|连接",
     "408": r"time.?out|timed out|超时",
     "409": r"conflict",
     "429": r"rate.?limit|too many|quota|限流",
     "5xx": r"server.?error|internal|gateway|unavailable|overload|time.?out|timed out|服务",
 }
+
+#: Causes that come with neither a status nor a code: what to call them is up to the agent, and no list holds every word for it.
+_NAMELESS = frozenset({"broken", "no reply"})
+#: Words that only say that something failed, or that it was tried again.
+_SAYS_LITTLE = re.compile(
+    r"\b(an?|the|it|is|was|were|has|have|could|can|not?|of|to|in|on|by|at|and|or|for|with|from|after|again|up|run|agent|loop|llm|model"
+    r"|provider|api|calls?|requests?|repl(y|ies)|responses?|answers?|errors?|exceptions?|fail\w*|g[ai]ve|giving|retr\w*|attempts?|tr(y|ied|ies)"
+    r"|times?|many|too|several|exhaust\w*|max\w*|used|internal|unknown|something|went|wrong|sorry|please|later)\b",
+    re.IGNORECASE,
+)
 
 
 def rec_6(view: View) -> Judged:
@@ -50,8 +62,14 @@ def rec_6(view: View) -> Judged:
                 claim.seq,
                 related=(last.seq,),
                 # An exception may be raised from another that tells the cause, and a recording has its own words only.
-                level=SHOULD if claim.by == "raised" else None,
+                level=SHOULD if claim.by == "raised" or (why in _NAMELESS and _says_more(run)) else None,
             )
+
+
+def _says_more(run: Run) -> bool:
+    """Whether there are words that may name a cause in a way that is not known here, such as those of another language."""
+    words = re.sub(r"[\W\d_]+", " ", " ".join(_of_its_end(run)))
+    return re.search(r"[^\W\d_]{2}", _SAYS_LITTLE.sub("", words)) is not None
 
 
 def _cause(call: Call, view: View) -> str | None:
@@ -96,13 +114,16 @@ def _kind(call: Call) -> str:
 
 def _told(run: Run, view: View) -> str:
     """All that the caller of a run can read of its end."""
+    return " · ".join(dict.fromkeys((*_of_its_end(run), *filter(None, (final_text(run, view),)))))
+
+
+def _of_its_end(run: Run) -> list[str]:
+    """What the agent says of the end, the text for the user aside, which may be the model's."""
     end: Mapping[str, Any] = run.terminal.data if run.terminal is not None else {}
     said = [end[key] for key in _TELLING if end.get(key)]
     said += [run.said.kind, run.said.reason] if run.said is not None else []
     said += [run.raised.exception, run.raised.message] if run.raised is not None else []
-    said.append(final_text(run, view))
-    texts = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in said if one]
-    return " · ".join(dict.fromkeys(texts))
+    return [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in said if one]
 
 
 def rec_8(view: View) -> Judged:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Literal
 
-from conformance.reading.causes import comes_and_goes
+from conformance.reading.causes import comes_and_goes, tried_again
 from conformance.reading.failures import asked_to_wait_s, names, quota_spent, status, still_retrying
 from conformance.reading.view import Call, Run, View
 from conformance.rule import OK, SHOULD, Finding, Judged, Right
@@ -126,7 +126,8 @@ def _owes_another(run: Run, call: Call) -> bool:
     forbidden = run.spec is not None and run.spec.limits.retries == 0
     ended = run.how in ("returned", "raised") and not run.cancelled
     # A summary or a side call may do without, and nobody has to wait for as long as a server asks.
-    return ended and call.role in ("regular", "retry") and not forbidden and not asked_to_wait_s(call)
+    mine = call.role in ("regular", "retry") and not tried_again(run, call)
+    return ended and mine and not forbidden and not asked_to_wait_s(call)
 
 
 def _paused(run: Run, call: Call, moments: Mapping[int, float]) -> Judged:

@@ -109,6 +109,8 @@ def _lost(run: Run, view: View) -> str:
     ]
     wrote = f"; the last it wrote: {lines[-1][-200:]!r}" if lines else ""
     what = "the agent's process ended" if wrong is None else f"the agent was ended, since {wrong}"
+    if wrong is None and seen and seen["kind"] == "kit/run_start":
+        what += " before it did anything of this run (a process serves run after run, until it is told bye)"
     return f"run {run.id} died: {what}{last}{wrote}; a run that comes to its own end was expected"
 
 

@@ -6,8 +6,10 @@ from story import Story
 from conformance.reading.joined import view
 from conformance.rule import OK, SHOULD, Finding
 from conformance.rules.acting import RULES
+from conformance.rules.history import RULES as HISTORY
 
 BY_ID = {rule.id: rule for rule in RULES}
+[HIS_4] = [rule for rule in HISTORY if rule.id == "HIS-4"]
 USER = {"role": "user", "content": "What is it?"}
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
 TOOLS = {
@@ -91,6 +93,18 @@ def test_a_call_that_was_whole_before_the_stream_broke_is_not_half():
     s = said(WHOLE, fault=CUT, by="cut")
     s.execute("look", {"n": 1}, "c1", 42)
     assert judged("ACT-6", s) == []
+
+
+def test_what_ran_for_two_calls_of_a_broken_stream_is_told_apart_by_their_ids_whichever_ran_first():
+    s = said(
+        WHOLE,
+        ("look", {"n": 2}, "c2"),
+        fault={"cut": {"after_chunks": 4, "after_bytes": None, "reset": False}},
+        by="cut",
+    )
+    s.execute("look", {}, "c2", error=("ArgumentError", "n is missing"), rejected=True)
+    s.execute("look", {"n": 1}, "c1", 42)
+    assert [found for found in judged("ACT-6", s) if found is not OK] == []
 
 
 def test_a_call_of_a_broken_stream_that_never_ran_is_right():
@@ -259,6 +273,28 @@ def broken_off(*executions, again=WHOLE, carried=False, stream=True):
 def test_a_call_that_runs_once_over_a_break_is_right():
     assert judged("ACT-13", broken_off(("after", {"n": 1}))) == [OK]
     assert judged("ACT-13", broken_off(("before", {"n": 1}))) == [OK]
+
+
+@pytest.mark.parametrize("again", ["c1", "another"])
+def test_a_call_that_ran_before_its_stream_broke_serves_the_reply_that_was_asked_for_again(again):
+    find = ("find", {"n": 2}, "c2")
+    s = said(WHOLE, find, fault={"cut": {"after_chunks": 4, "after_bytes": None, "reset": True}}, by="cut")
+    s.execute("look", {"n": 1}, "c1", 42, keep=False)
+    s.ask(again=True)
+    s.reply(calls=[("look", {"n": 1}, again), find])
+    s.answer(again, "42")
+    s.execute("find", {"n": 2}, "c2", 7)
+    s.ask()
+    s.reply("49")
+    for rule in ("ACT-1", "ACT-8", "ACT-13"):
+        assert [found for found in judged(rule, s) if found is not OK] == [], rule
+    # It never needs an error result either: it ran.
+    assert [found for found in HIS_4.check(view(s.recording())) if found is not OK] == []
+
+
+def test_what_ran_before_a_break_serves_no_call_with_other_arguments():
+    s = broken_off(("before", {"n": 1}), again=("look", {"n": 2}, "c1"))
+    assert "never ran" in one("ACT-1", s).message
 
 
 def test_a_call_that_ran_from_the_broken_and_from_the_whole_reply_is_found():

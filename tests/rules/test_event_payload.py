@@ -46,6 +46,9 @@ WHOLE = [
     raw(details={"maxSteps": 2, "stepIndex": 0, "stepsRemaining": 0}),
     custom({"maxTurns": 2}),
     custom({"type": "limit", "max_iterations": 2, "iteration": 2, "maxTokens": 4096}),
+    # Figures of something else than the run's rounds, and of the round at which the limit struck.
+    custom({"max_turns": 2, "num_turns": 3, "user_turns": 1, "failedRounds": 0, "session_rounds": 40}),
+    custom({"max_turns": 2, "default_max_turns": 10, "limit_reached_at_turn": 3, "compactedTurns": 12}),
 ]
 
 
@@ -63,6 +66,8 @@ BROKEN = [
     (raw(maxIters=2, currentIter=0), "says currentIter 0; the 2 rounds that were made were expected"),
     (raw(max_turns=5, turns_used=2), "says max_turns 5; the budget 2 was expected"),
     (raw(details={"maxSteps": 2, "stepsMade": 7}), "says stepsMade 7"),
+    (raw(limit=2, max_turns_reached=7), "says max_turns_reached 7; the 2 rounds that were made were expected"),
+    (raw(limit=2, num_turns=0), "says num_turns 0"),
 ]
 
 

@@ -393,6 +393,20 @@ def test_evt_6_calls_in_another_order_are_a_warning():
     assert only("EVT-6", s).level == SHOULD
 
 
+def test_evt_6_a_call_that_broke_off_and_was_asked_for_again_may_be_shown_both_times():
+    s = Story()
+    s.event("RUN_STARTED")
+    s.ask()
+    s.reply(calls=[("look", {"n": 1}, "c1")], by="cut")
+    s.call_events("look", {"n": 1}, "c1", "Error: the reply broke off, so this was not run")
+    s.ask(again=True)
+    s.reply(calls=[("look", {"n": 1}, "c1")])
+    s.execute("look", {"n": 1}, "c1", 42)
+    s.call_events("look", {"n": 1}, "c2", "42")
+    s.event("RUN_FINISHED")
+    assert judged("EVT-6", s) == [OK, OK, OK]  # both showings, and the result of what ran
+
+
 def test_evt_6_arguments_that_are_no_object_may_be_shown_as_they_are_or_as_none():
     def odd(shown):
         s = Story()

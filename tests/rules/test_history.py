@@ -132,6 +132,19 @@ def test_ids_the_model_broke_are_judged_as_a_recommendation_and_only_there():
     assert judged("HIS-3b", looked(calls=same, messages=repaired)) == [OK]
 
 
+def test_an_id_that_a_broken_reply_and_the_one_after_it_had_is_the_models_own():
+    s = Story()
+    s.ask()
+    s.reply(calls=[("look", "{}", "c1")], fault={"cut": {"after_chunks": 2}}, done=False)
+    s.execute("look", {}, "c1", 42)
+    s.ask()
+    s.reply(calls=[("look", "{}", "c1")])
+    s.execute("look", {}, "c1", 42)
+    s.ask()
+    assert [found for found in judged("HIS-3", s) if found is not OK] == []
+    assert "m3: 2 calls have the id 'c1' (messages[1], messages[3])" in one("HIS-3b", s).message
+
+
 def test_a_call_without_an_id_that_was_dropped_is_found_unless_refusal_is_declared():
     calls = (("look", "{}", None),)
     assert (
@@ -386,6 +399,15 @@ def test_a_result_of_the_run_before_is_owed_where_the_session_is_kept():
     )
     assert judged("HIS-10", stopped(messages=fresh)) == []
     assert judged("HIS-10", stopped(messages=fresh, capabilities={"sessions": True}, raised=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("raised", "says", "found"), [(True, "interrupted", 0), (True, "7", 1), (False, "interrupted", 1)]
+)
+def test_a_call_beside_which_its_run_failed_may_be_told_as_interrupted(raised, says, found):
+    messages = [USER, assistant(("look", "{}", "c1")), tool("c1", says), text("Go on")]
+    s = stopped(messages=messages, capabilities={"sessions": True}, raised=raised)
+    assert len([one for one in judged("HIS-10", s) if one is not OK]) == found
 
 
 def test_calls_of_the_history_before_the_first_run_are_no_calls_of_the_model():

@@ -146,6 +146,26 @@ def test_a_history_may_get_shorter_at_a_compaction():
     assert messages("HIS-6", s) == []
 
 
+@pytest.mark.parametrize(("again", "found"), [(False, 0), (True, 1)])
+def test_what_a_compaction_brought_may_be_put_to_use_later_and_once(again, found):
+    s = two(ROUND, [*ROUND, *NEXT])
+    s.reply(calls=[("look", {"n": 3}, "c3")], keep=False)
+    s.ask(messages=[user("Sum up.")], side="compaction")
+    s.reply("It is 42.", keep=False)
+    third = [called("c3", '{"n": 3}'), tool("c3", "44")]
+    s.ask(messages=[*ROUND, *NEXT, *third])
+    s.reply(calls=[("look", {"n": 4}, "c4")], keep=False)
+    fourth = [called("c4", '{"n": 4}'), tool("c4", "45")]
+    s.ask(messages=[user("Earlier: it is 42."), USER, *third, *fourth])
+    s.reply(calls=[("look", {"n": 5}, "c5")], keep=False)
+    s.ask(
+        messages=[USER, *fourth]
+        if again
+        else [user("Earlier: it is 42."), USER, *third, *fourth, called("c5"), tool("c5")]
+    )
+    assert len(messages("HIS-6", s)) == found
+
+
 @pytest.mark.parametrize(("window", "found"), [(None, 1), (10_000, 1), (50, 0)])
 def test_a_history_may_get_shorter_before_the_window_is_full(window, found):
     scenario = {} if window is None else {"model": {"context_window": window}}

@@ -50,7 +50,17 @@ TOLD = {
     "a rate limit by its name": ((BUSY, BUSY), "RateLimitError"),
     "a timeout by its name": (({"status": 408},) * 2, "APITimeoutError: timed out"),
     "a broken stream": (("half", "half"), "connection reset by peer"),
+    "a stream that a client calls incomplete": (
+        ("half", "half"),
+        "ClientPayloadError: Response payload is not completed",
+    ),
+    "a stream that a runtime calls terminated": (("half", "half"), "TypeError: terminated"),
+    "a socket": (("half", "half"), "socket hang up"),
+    "a stream in Chinese": (("half", "half"), "模型连接中断"),
     "a body that is none": (("none", "none"), "the response has no choices"),
+    "a body that no parser reads": (("none", "none"), "Expecting value: line 1 column 1 (char 0)"),
+    "a body that no other parser reads": (("none", "none"), "expected value at line 1 column 1"),
+    "a body in Chinese": (("none", "none"), "模型返回的内容无法解析"),
     "silence": (("nothing", "nothing"), "the model returned no content"),
 }
 
@@ -70,6 +80,12 @@ LOST = {
     "the first cause": ((BUSY, DOWN), "status 429, code rate_limit_exceeded", "status 503 / engine_down"),
     "a number that holds the status": ((DOWN, DOWN), "request 15030 failed", "status 503"),
     "of a broken reply": (("half", "half"), "gave up", "a broken reply"),
+    "of a broken reply, that the model failed": (
+        ("half", "half"),
+        "the model call failed after 2 attempts",
+        "a broken reply",
+    ),
+    "of a body that is none": (("none", "none"), "model_error", "a 200 that is no reply"),
     "of silence": (("nothing", "nothing"), "retries exhausted", "empty"),
 }
 
@@ -92,6 +108,21 @@ def test_an_error_event_can_tell_it_and_an_exception_that_does_not_only_warns():
     s.raises("RetryError", "gave up")
     [warning] = judged("REC-6", s)
     assert warning.level is SHOULD
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [("half", "Verbindung zum Modell verloren"), ("none", "'NoneType' object is not subscriptable")],
+)
+def test_words_of_its_own_for_what_has_no_status_only_warn(failure, reason):
+    [warning] = judged("REC-6", used_up(failure, failure, reason=reason))
+    assert warning.level is SHOULD
+
+
+def test_what_the_model_had_said_by_then_is_no_word_on_the_cause():
+    s = used_up("half", "half", reason="gave up")
+    s.text("It is")
+    assert len(breaches("REC-6", s)) == 1
 
 
 @pytest.mark.parametrize("end", ["answered", "limit", "guard"])

@@ -145,6 +145,25 @@ def test_a_caller_who_forbids_further_requests_is_owed_none():
     assert judged("REC-5", s) == []
 
 
+def test_another_try_in_other_words_is_owed_no_further_one():
+    s = Story()
+    for number in ("1", "2"):
+        s.ask(extra={"metadata": {"request": number}})
+        s.fail(503)
+    s.outcome("model_error")
+    assert judged("REC-5", s) == [OK]
+
+
+def test_another_try_after_an_empty_reply_is_owed_its_own():
+    s = Story()
+    s.ask()
+    s.reply(parts=[], keep=False)
+    s.ask(extra={"metadata": {"request": "2"}})
+    s.fail(503)
+    s.outcome("model_error")
+    assert len(breaches("REC-5", s)) == 1
+
+
 def test_another_model_is_another_way_to_go_on():
     s = Story()
     s.ask()

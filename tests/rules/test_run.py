@@ -188,6 +188,13 @@ def test_run_2_of_an_agent_that_died_the_last_words_are_told():
     )
 
 
+def test_run_2_a_process_that_ended_between_two_runs_is_told_that_it_serves_many():
+    s = Story()
+    seen = {"seq": 1, "kind": "kit/run_start"}
+    s.record("kit", "run_end", run="r1", how="died", last_seen=seen, stdout_tail="", stderr_tail="")
+    assert "a process serves run after run, until it is told bye" in only("RUN-2", s).message
+
+
 def test_run_2_an_agent_ended_for_what_it_wrote_is_told_what_was_wrong():
     s = Story()
     s.record("agent", "garbage", run="r1", line="DEBUG", why="a line of stdout is no JSON object: 'DEBUG'.")

@@ -11,7 +11,7 @@ from conformance.reference.hearing import Call, Said
 from conformance.reference.loop import act
 from conformance.reference.run import Ending, Run
 from conformance.reference.steps import Execution, Steps
-from fake_models.errors import ModelError
+from fake_models.errors import ModelError, StreamBroken
 
 Tools = Mapping[str, Mapping[str, Any]]
 
@@ -82,6 +82,29 @@ def streams_end_well(bench: Bench) -> Bench:
             yield {**last, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
 
     return replace(bench, stream_model=whole)
+
+
+def whole_calls_of_a_broken_stream_run(bench: Bench) -> Bench:
+    """A call is run as soon as it is spelled, and nobody remembers that when the stream breaks off."""
+
+    def stream(body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Iterator[Any]:
+        spelled: dict[int, list[str]] = {}
+        try:
+            for chunk in bench.stream_model(body, headers=headers):
+                for choice in chunk.get("choices", ()):
+                    for call in (choice.get("delta") or {}).get("tool_calls") or ():
+                        function = call.get("function") or {}
+                        told = spelled.setdefault(call.get("index", 0), ["", "", ""])
+                        for at, piece in enumerate((call.get("id"), function.get("name"), function.get("arguments"))):
+                            told[at] += piece or ""
+                yield chunk
+        except StreamBroken:
+            for call_id, name, text in spelled.values():
+                if text and (arguments := parsed(text)) is not None:
+                    bench.call_tool(name, arguments, call_id)
+            raise
+
+    return replace(bench, stream_model=stream)
 
 
 def failures_begin_the_round_anew(bench: Bench) -> Bench:

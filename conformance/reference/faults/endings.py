@@ -41,6 +41,12 @@ def the_cause_is_lost(_run: Run, ending: Ending) -> Ending:
     return replace(ending, reason="gave up after several tries", facts={}) if ending.kind == "model_error" else ending
 
 
+def the_last_result_answers(run: Run, ending: Ending) -> Ending:
+    if ending.kind != "model_error" or run.last_result is None:
+        return ending
+    return Ending("answered", "finished", text=run.last_result)
+
+
 def half_the_text(_run: Run, ending: Ending) -> Ending:
     return replace(ending, text=ending.text[: len(ending.text) // 2]) if ending.text else ending
 

@@ -82,6 +82,15 @@ def _marker_counts_nothing(event: dict[str, Any]) -> Iterable[Item]:
     return ({**event, "event": {**event["event"], "currentIter": 0}} if event["type"] == "RAW" else event,)
 
 
+def marker_counts_the_session(run: Run) -> Shown:
+    """The marker says how many rounds all runs of the session made."""
+    return spoiled(lambda event: _counting(event, sum("tool_calls" in one for one in run.session.messages)))(run)
+
+
+def _counting(event: dict[str, Any], rounds: int) -> Iterable[Item]:
+    return ({**event, "event": {**event["event"], "currentIter": rounds}} if event["type"] == "RAW" else event,)
+
+
 reopened = spoiled(_reopened)
 renamed_result = spoiled(_renamed_result)
 failure_as_success = spoiled(_failure_as_success)

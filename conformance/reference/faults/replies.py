@@ -43,6 +43,12 @@ def everything_is_transient(error: Exception) -> Failure:
     return replace(found, kind="transient") if found.kind == "final" else found
 
 
+def only_a_bad_request_is_final(error: Exception) -> Failure:
+    found = failure(error)
+    forbidden = isinstance(error, ModelError) and error.status not in (400, 401, 429)
+    return replace(found, kind="transient") if forbidden and found.kind == "final" else found
+
+
 def a_spent_quota_is_transient(error: Exception) -> Failure:
     found = failure(error)
     rate_limited = isinstance(error, ModelError) and error.status == 429

@@ -4,7 +4,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.reference.asking import SUMMARY_INSTRUCTION, regular_body, summary_body
+from conformance.reference.asking import SUMMARY_INSTRUCTION, attempts, regular_body, summary_body
 from conformance.reference.history import Message
 from conformance.reference.loop import NUDGE
 from conformance.reference.run import Run
@@ -76,6 +76,17 @@ def old_results_cut(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:
     }
 
 
+def words_beside_calls_forgotten(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:
+    body = regular_body(run, nudge)
+    acted = [at for at, message in enumerate(body["messages"]) if message.get("tool_calls")]
+    return {
+        **body,
+        "messages": [
+            {**message, "content": None} if at in acted[:-1] else message for at, message in enumerate(body["messages"])
+        ],
+    }
+
+
 def silence_is_not_mentioned(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:
     return regular_body(run, [one for one in nudge if one["content"] != NUDGE])
 
@@ -84,6 +95,10 @@ def one_counter_for_all(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:
     spent = sum(run.recovered.values())
     run.recovered.update(dict.fromkeys(("empty", "overflow"), spent))
     return regular_body(run, nudge)
+
+
+def no_attempt_after_silence(run: Run) -> int:
+    return 1 if run.recovered.get("empty") else attempts(run)
 
 
 def never_enough(_run: Run) -> int:

@@ -54,6 +54,14 @@ def every_request_a_round(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:
     return regular_body(run, nudge)
 
 
+def siblings_of_a_wrong_call_unanswered(run: Run, said: Said) -> Steps[Ending | None]:
+    ending = yield from act(run, said)
+    if ending is not None:
+        mine = {call.id for call in said.calls}
+        run.session.messages[:] = [one for one in run.session.messages if one.get("tool_call_id") not in mine]
+    return ending
+
+
 def each_call_a_round(run: Run, said: Said) -> Steps[Ending | None]:
     run.rounds += len(said.calls) - 1
     return act(run, said)

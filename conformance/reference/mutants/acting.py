@@ -113,6 +113,14 @@ MUTANTS: tuple[Mutant, ...] = (
         bench=calls.failures_begin_the_round_anew,
     ),
     mutant(
+        "whole-calls-of-a-broken-stream-run",
+        "ACT-13",
+        "Calls run as soon as they are spelled, and once more when the stream breaks off and is asked for again.",
+        "in between; expected once|ran 2 times",
+        "openai/codex/issues/28641",
+        bench=calls.whole_calls_of_a_broken_stream_run,
+    ),
+    mutant(
         "one-result-per-id",
         "ACT-13",
         "A call with an id that was seen before is given the old result, whatever it asks for.",

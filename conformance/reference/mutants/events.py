@@ -94,6 +94,14 @@ MUTANTS: tuple[Mutant, ...] = (
         shown=events.marker_counts_nothing,
     ),
     mutant(
+        "marker-counts-the-session",
+        "EVT-5",
+        "The limit marker counts the rounds of all runs of the session.",
+        "currentIter [0-9]+; the [0-9]+ rounds that were made",
+        "mastra-ai/mastra/issues/12596",
+        shown=events.marker_counts_the_session,
+    ),
+    mutant(
         "arguments-not-shown",
         "EVT-6",
         "Calls are shown with no arguments although the model gave some.",

@@ -81,6 +81,14 @@ MUTANTS: tuple[Mutant, ...] = (
         regular_body=requests.old_results_cut,
     ),
     mutant(
+        "words-beside-calls-forgotten",
+        "HIS-6",
+        "What the model said beside a call is left out once the next call came.",
+        "had the assistant text",
+        "agno-agi/agno/issues/7802",
+        regular_body=requests.words_beside_calls_forgotten,
+    ),
+    mutant(
         "user-twice",
         "HIS-7",
         "The user's message stands in the first request twice.",

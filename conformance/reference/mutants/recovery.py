@@ -54,6 +54,14 @@ MUTANTS: tuple[Mutant, ...] = (
         failure=replies.everything_is_transient,
     ),
     mutant(
+        "only-a-bad-request-is-final",
+        "REC-4",
+        "Of what is wrong every time a 400 and a 401 are known; a 403, 404 or 422 is sent again.",
+        "had failed with status 4(03|04|22)",
+        "opendev-to/opendev/pull/207",
+        failure=replies.only_a_bad_request_is_final,
+    ),
+    mutant(
         "a-spent-quota-is-transient",
         "REC-4",
         "A spent quota is taken for a rate limit, and the request is sent again.",
@@ -117,6 +125,22 @@ MUTANTS: tuple[Mutant, ...] = (
         "counted by itself",
         "openclaw/openclaw/issues/150447",
         regular_body=requests.one_counter_for_all,
+    ),
+    mutant(
+        "no-attempt-after-silence",
+        "REC-8",
+        "A request that follows an empty reply is not sent again when the server is busy.",
+        "counted by itself",
+        "openclaw/openclaw/issues/150447",
+        attempts=requests.no_attempt_after_silence,
+    ),
+    mutant(
+        "the-last-result-answers",
+        "REC-12",
+        "When the model fails behind a tool, the tool's result is shown as the answer.",
+        "a body that is no reply, and r[0-9]+ ended as answered",
+        "google/adk-python/issues/3618",
+        ending=endings.the_last_result_answers,
     ),
     mutant(
         "any-body-is-a-reply",

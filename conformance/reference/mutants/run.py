@@ -111,6 +111,15 @@ MUTANTS: tuple[Mutant, ...] = (
         rounds_before=rounds.locked_by_an_open_call,
     ),
     mutant(
+        "siblings-of-a-wrong-call-unanswered",
+        "RUN-7",
+        "A wrong call ends the run and leaves its reply's calls open, so the next run's first request is refused.",
+        "its first request .* was refused",
+        "strands-agents/harness-sdk/issues/1069",
+        declared={"bad_arguments": "error"},
+        act=rounds.siblings_of_a_wrong_call_unanswered,
+    ),
+    mutant(
         "whole-text-again",
         "RUN-8",
         "After the deltas the whole text is sent again.",
