@@ -13,7 +13,7 @@ test: .venv/test lint types
 # The frameworks that come with the kit, each in an environment of its own, which the first run makes.
 test-targets: .venv/test
 	$(BIN)/conformance targets install langchain pydantic-ai
-	$(BIN)/python -m pytest -n 2 -q tests/targets
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -q tests/targets
 
 lint: .venv/test
 	$(BIN)/ruff check .

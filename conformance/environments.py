@@ -85,14 +85,22 @@ def install(one: Target, tell: Callable[[str], None]) -> None:
         AgentError: it could not be made; the message holds the end of what the installer said.
     """
     place = one.environment
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(place):
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AgentError(
+            f"target {one.name!r}: the folder of its environment cannot be made: {error}; name another one in {PLACE}"
+        ) from error
+    with _alone(place) as lock:
         if one.installed:
             return
         tell(f"target {one.name}: installing its environment, which is done once")
         shutil.rmtree(place, ignore_errors=True)
         for command in _commands(place, one.room / _PINS):
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)  # noqa: S603 - our own
+            # An installer outlives a kit that is killed, and holds the lock as long as it is at work.
+            done = subprocess.run(  # noqa: S603 - our own
+                command, capture_output=True, text=True, errors="replace", check=False, pass_fds=(lock,)
+            )
             if done.returncode != 0:
                 shutil.rmtree(place, ignore_errors=True)
                 said = (done.stderr.strip() or done.stdout.strip())[-1500:]
@@ -119,8 +127,8 @@ def _commands(place: Path, pins: Path) -> Iterator[Sequence[str]]:
 
 
 @contextmanager
-def _alone(place: Path) -> Iterator[None]:
-    """Whoever else makes this environment now is waited for."""
+def _alone(place: Path) -> Iterator[int]:
+    """The lock's descriptor. Whoever else makes this environment now is waited for."""
     with place.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        yield lock.fileno()

@@ -38,7 +38,12 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What was run: the scenario whole, as data, and the agent with everything it declared."""
+    """
+    What was run: the scenario whole, as data, and the agent with everything it declared.
+
+    `apart`: the agent is a process of its own, so that what it says and what it asks come by two ways, in an order that is known
+    only where one waits for the other.
+    """
 
     kit: str
     scenario: Mapping[str, Any]
@@ -48,6 +53,7 @@ class Header:
     channels: tuple[str, ...] = ("M", "T", "E", "R")
     dialect: Mapping[str, Any] = field(default_factory=dict)
     capabilities: Mapping[str, Any] = field(default_factory=dict)
+    apart: bool = False
     format: int = FORMAT
 
 
@@ -121,7 +127,7 @@ def loads(text: str, name: str = "recording") -> Recording:
     return Recording(header, tuple(records), complete=False)
 
 
-_HEADER = ("format", "kit", "scenario", "agent", "wire", "cell", "channels", "dialect", "capabilities")
+_HEADER = ("format", "kit", "scenario", "agent", "wire", "cell", "channels", "dialect", "capabilities", "apart")
 
 
 def _line(data: Mapping[str, Any]) -> str:
@@ -147,6 +153,7 @@ def _header(data: Mapping[str, Any], name: str) -> Header:
         raise RecordingError(
             f"{name}:1: format is {data.get('format')!r}, this kit reads {FORMAT}; is this a recording's header?"
         )
+    data = {"apart": False, **data}
     missing = [key for key in _HEADER if key not in data]
     if missing:
         raise RecordingError(f"{name}:1: the header lacks {', '.join(missing)}")

@@ -96,7 +96,7 @@ async def play(agent: Agent, plan: Scenario, cell: Cell, under: Dialect, keep: K
     """
     _driven(plan)
     agent.on_time(plan.clock)
-    header = _header(agent.info, plan, cell, under)
+    header = _header(agent, plan, cell, under)
     recorder = Recorder(plan.clock, agent.on_time, *(() if keep is None else (keep(header),)))
     stage = _Stage(agent, plan, cell, under, recorder)
     open_sessions: dict[str, tuple[Any, Session]] = {}
@@ -203,7 +203,8 @@ def _set(limits: Limits) -> dict[str, Any]:
     return {key: value for key, value in asdict(limits).items() if value is not None}
 
 
-def _header(info: AgentInfo, plan: Scenario, cell: Cell, under: Dialect) -> Header:
+def _header(agent: Agent, plan: Scenario, cell: Cell, under: Dialect) -> Header:
+    info = agent.info
     return Header(
         kit=__version__,
         scenario=plan.data,
@@ -212,6 +213,7 @@ def _header(info: AgentInfo, plan: Scenario, cell: Cell, under: Dialect) -> Head
         channels=tuple(info.channels),
         dialect=under.data(),
         capabilities=dict(info.capabilities),
+        apart=agent.apart,
     )
 
 

@@ -2,7 +2,8 @@
 A recording's stable text: one line per model call, tool run and event, in order, for people to read and to diff.
 
 Ids are numbered anew (calls c1, messages t1), times, usage, logs and provider noise are left out, so that the same run gives
-the same bytes.
+the same bytes. Of an agent in a process of its own each run is told in three sections, model, tools, events: between them the order is
+no matter of the agent's alone.
 """
 
 import hashlib
@@ -128,9 +129,9 @@ def _many(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _run_line(run: Run) -> str:
+def _run_line(run: Run, session: str) -> str:
     limits = " ".join(f"{name}={value}" for name, value in _start(run).items())
-    return " ".join(filter(None, ("run", run.id, run.session, limits, value_text(run.user) if run.user else "resume")))
+    return " ".join(filter(None, ("run", run.id, session, limits, value_text(run.user) if run.user else "resume")))
 
 
 def _start(run: Run) -> Mapping[str, Any]:
@@ -139,14 +140,35 @@ def _start(run: Run) -> Mapping[str, Any]:
 
 def _blocks(view: View) -> list[list[_Line]]:
     """The lines of each run; ids are numbered over the whole recording."""
-    calls, messages = _Names("c"), _Names("t")
-    return [list(_block(run, calls, messages)) for run in view.runs]
+    calls, messages, sessions = _Names("c"), _Names("t"), _Names("s")
+    order = _in_sections if view.recording.header.apart else _as_it_came
+    return [list(_block(run, sessions[run.session], order(run), calls, messages)) for run in view.runs]
 
 
-def _block(run: Run, calls: _Names, messages: _Names) -> Iterable[_Line]:
-    yield _Line((run.seq,), _run_line(run))
-    things: list[Call | Execution | Event] = [*run.calls, *run.executions, *run.events, *run.strays]
-    for thing in sorted(things, key=lambda one: one.seq):
+_Thing = Call | Execution | Event
+
+
+def _as_it_came(run: Run) -> list[_Thing]:
+    things: list[_Thing] = [*run.calls, *run.executions, *run.events, *run.strays]
+    return sorted(things, key=lambda one: one.seq)
+
+
+def _in_sections(run: Run) -> list[_Thing]:
+    """Model, tools in the order of their calls, events."""
+    made = [
+        part.get("id") for call in run.calls if call.reply for part in call.reply.parts if part["type"] == "tool_call"
+    ]
+
+    def place(one: Execution) -> tuple[int, int]:
+        return made.index(one.call_id) if one.call_id in made else len(made), one.seq
+
+    events = sorted([*run.events, *run.strays], key=lambda one: one.seq)
+    return [*run.calls, *sorted(run.executions, key=place), *events]
+
+
+def _block(run: Run, session: str, things: Iterable[_Thing], calls: _Names, messages: _Names) -> Iterable[_Line]:
+    yield _Line((run.seq,), _run_line(run, session))
+    for thing in things:
         if isinstance(thing, Call):
             replied = thing.reply.seq if thing.reply else thing.seq
             yield _Line((thing.seq, replied, thing.end_seq), _call_line(thing, calls))

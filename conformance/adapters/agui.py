@@ -131,13 +131,14 @@ def _readable(network: Any) -> bool:
 
 async def _beginning(response: httpx2.Response) -> str:
     """The first characters of a body; one that breaks off is shown as far as it came."""
-    text = ""
+    # Whatever charset it names: some that Python knows are none of text.
+    body = b""
     with contextlib.suppress(httpx2.RequestError):
-        async for part in response.aiter_text():
-            text += part
-            if len(text) >= SHOWN_CHARS:
+        async for part in response.aiter_bytes():
+            body += part
+            if len(body) >= 4 * SHOWN_CHARS:
                 break
-    return text[:SHOWN_CHARS]
+    return body.decode("utf-8", "replace")[:SHOWN_CHARS]
 
 
 def _left(error: httpx2.RequestError) -> bool:
@@ -162,6 +163,7 @@ class AGUIEndpoint:
     """An `Agent` behind a URL."""
 
     stuck = False
+    apart = True
     on_time: Callable[[datetime], None]
 
     def __init__(self, place: Endpoint, server: Server, client: httpx2.AsyncClient) -> None:

@@ -34,11 +34,13 @@ class Agent(Protocol):
 
     `open` begins a session and gives its handle, which `run`, `cancel` and `close` take back. `run` drives one run to its end,
     recording all that the agent says; it never raises for what the agent does. `stuck`: the agent cannot be used any more in
-    this process, since something of it still runs and cannot be ended. `on_time` is told when the scenario's clock moves.
+    this process, since something of it still runs and cannot be ended. `apart`: it is a process of its own. `on_time` is told
+    when the scenario's clock moves.
     """
 
     info: AgentInfo
     stuck: bool
+    apart: bool
     on_time: Callable[[datetime], None]
 
     async def open(self, session: Session) -> Any:

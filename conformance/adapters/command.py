@@ -175,6 +175,7 @@ class Command:
     """An `Agent` that is a process."""
 
     stuck = False
+    apart = True
     on_time: Callable[[datetime], None]
 
     def __init__(self, program: Program, server: Server, patience: Patience) -> None:
@@ -193,8 +194,12 @@ class Command:
         Raises:
             AgentError: it ended, said something else, or said nothing for too long.
         """
-        line = self._line = _Line(self._patience)
-        await line.process.start(self._program.command, env=self._program.env, cwd=self._program.cwd)
+        line = _Line(self._patience)
+        try:
+            await line.process.start(self._program.command, env=self._program.env, cwd=self._program.cwd)
+        except OSError as error:
+            raise AgentError(f"{self._program.name}: the system does not start it: {error}") from error
+        self._line = line
         await self._say(protocol.hello())
         try:
             self.info = await line.introduced(self._patience.ready_s)
@@ -203,7 +208,7 @@ class Command:
             code = line.process.exit_code
             await self.end()
             silent = f"it did not say ready within {self._patience.ready_s} s"
-            why = silent if isinstance(error, TimeoutError) else error
+            why = silent if isinstance(error, TimeoutError) else str(error).removesuffix(".")
             raise AgentError(f"{self._program.name}: {why}{_last_words(line.process, code)}") from None
 
     async def open(self, session: Session) -> _Handle:

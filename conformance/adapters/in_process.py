@@ -107,6 +107,8 @@ class _Handle:
 class InProcess:
     """An `Agent` in this process."""
 
+    apart = False
+
     def __init__(self, agent: InProcessAgent, on_time: Callable[[datetime], None]) -> None:
         self.info = _checked(agent.info)
         self.on_time = on_time

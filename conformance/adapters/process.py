@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,6 +66,10 @@ class Process:
                 env=env,
                 cwd=cwd,
             )
+        except BaseException:
+            for fd in (self._lifeline, *ours.values()):
+                os.close(fd)
+            raise
         finally:
             for fd in (held, *theirs.values()):
                 os.close(fd)
@@ -119,6 +124,9 @@ class Process:
     def _cut_lifeline(self) -> None:
         if self._lifeline >= 0:
             os.close(self._lifeline)
+            # A supervisor that the agent has stopped would not see it.
+            with contextlib.suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGCONT)
         self._lifeline = -1
 
     def _read_stdout(self) -> int:

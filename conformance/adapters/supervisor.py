@@ -17,6 +17,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+#: Linux: the agent is killed where this process is, which then can end nothing any more.
+PR_SET_PDEATHSIG = 1
 #: Linux: orphans of this process's descendants become its own children, so that a daemon is found that left the group.
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -27,11 +29,14 @@ def main(lifeline: int, grace_s: float, command: list[str]) -> int:
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
     try:
         # A session of its own is a group of its own, and has no terminal whose Ctrl-C could reach it.
-        agent = subprocess.Popen(command, start_new_session=True)  # noqa: S603 - the command is what the user named
+        agent = subprocess.Popen(  # noqa: S603 - the command is what the user named
+            command,
+            start_new_session=True,
+            preexec_fn=lambda: _prctl(PR_SET_PDEATHSIG, signal.SIGKILL),  # noqa: PLW1509 - there are no threads here
+        )
     except OSError as error:
         print(f"{command[0]}: {error.strerror}", file=sys.stderr)  # noqa: T201 - the kit reads it there
         return 127
@@ -43,6 +48,11 @@ def main(lifeline: int, grace_s: float, command: list[str]) -> int:
     _signal(agent.pid, signal.SIGKILL)
     _end_orphans()
     return agent.returncode if agent.returncode >= 0 else 128 - agent.returncode
+
+
+def _prctl(option: int, value: int) -> None:
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def _let_go_of_the_pipes() -> None:

@@ -63,10 +63,9 @@ def command(  # noqa: PLR0917 - click calls it by keyword
     from conformance.cli.declaration import declaration  # noqa: PLC0415 - start-up time
     from conformance.cli.known import known  # noqa: PLC0415 - start-up time
     from conformance.cli.progress import progress, stdout_apart  # noqa: PLC0415 - start-up time
-    from conformance.cli.saved import folder, keeping, save, writable, write  # noqa: PLC0415 - start-up time
+    from conformance.cli.saved import Unsaved, folder, keeping, save, writable  # noqa: PLC0415 - start-up time
     from conformance.cli.showing import command_line, show  # noqa: PLC0415 - start-up time
     from conformance.cli.verbs import INTERRUPTED  # noqa: PLC0415 - verbs imports this file
-    from conformance.reporters.as_json import json_text  # noqa: PLC0415 - start-up time
     from conformance.rules import RULES  # noqa: PLC0415 - start-up time
 
     under = None if declared is None else declaration(declared)
@@ -75,14 +74,14 @@ def command(  # noqa: PLR0917 - click calls it by keyword
     xml = None if junit is None else writable("--junit", junit)
     place = None if out is None else folder(out)
     made: list[Judged] = []
-    interrupted = False
+    ended: BaseException | None = None
 
     with keeping(place) as keep, progress(len(plans)) as tell, stdout_apart():
 
         def watch(one: Judged) -> None:
+            made.append(one)
             if place is not None:
                 save(one, place)
-            made.append(one)
             tell(one)
 
         def stop_at(one: Judged) -> bool:
@@ -103,15 +102,13 @@ def command(  # noqa: PLR0917 - click calls it by keyword
                 keep=keep,
             )
             rep = asyncio.run(going)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Unsaved) as error:
             if not any(one.judgement for one in made):
                 raise
-            interrupted = True
+            ended = error
             rep = so_far(made, RULES)
 
     rep = applied(rep, expected, RULES)
-    if place is not None:
-        write(place / "report.json", json_text(rep).encode("ascii"))
     names = {one.scenario.id: one.name for one in plans}
     options = ("--agent", spec, *(() if declared is None else ("--dialect", declared)))
 
@@ -119,5 +116,8 @@ def command(  # noqa: PLR0917 - click calls it by keyword
         # Without the baseline, which may speak of scenarios that this command does not play.
         return command_line("run", names[scenario], *options)
 
-    code = show(rep, again, form, strict=strict, junit=xml, baseline=baseline is not None)
-    ctx.exit(INTERRUPTED if interrupted else code)
+    report = None if place is None else place / "report.json"
+    code = show(rep, again, form, strict=strict, junit=xml, saved=report, baseline=baseline is not None)
+    if isinstance(ended, Unsaved):
+        raise ended
+    ctx.exit(code if ended is None else INTERRUPTED)

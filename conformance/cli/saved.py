@@ -1,6 +1,7 @@
 """Recordings as files: read back from where they were saved, and written whole or not at all."""
 
 import contextlib
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,13 @@ from conformance.recording import Header, Record, Recording, encoded, from_bytes
 from conformance.runner import Cell, Keep
 from conformance.scenario import Scenario
 from conformance.snapshot import stable_text
+
+#: Largest recording that is read, in bytes. Those of the kit's own scenarios have some 100 KB.
+MAX_BYTES = 512 * 1024 * 1024
+
+
+class Unsaved(ConformanceError):  # noqa: N818 - what became of the file  # noqa: N818 - what became of the file
+    """A file that could not be written, for want of room or leave."""
 
 
 def read(names: Iterable[str]) -> dict[str, Recording]:
@@ -43,6 +51,13 @@ def _found(path: Path) -> list[Path]:
 
 def _read(path: Path) -> Recording:
     try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise RecordingError(f"{path}: this is no regular file; name a recording, or a folder of them")
+        if status.st_size > MAX_BYTES:
+            raise RecordingError(
+                f"{path}: the file has {status.st_size} bytes, expected at most {MAX_BYTES}; is it a recording?"
+            )
         return from_bytes(path.read_bytes(), str(path))
     except (OSError, ValueError) as error:
         raise RecordingError(f"{path}: the file cannot be read: {error}") from error
@@ -50,11 +65,14 @@ def _read(path: Path) -> Recording:
 
 def folder(name: str) -> Path:
     """
-    The folder of this name, made if need be.
+    The folder of this name, made if need be, and known to be fit before anything is played.
 
     Raises:
-        ConformanceError: it cannot be made, or holds recordings already, which would be judged together with the new ones.
+        ConformanceError: it cannot be made or written to, or holds recordings already, which would be judged together with the
+            new ones.
     """
+    if not name:
+        raise ConformanceError("--out '': expected the name of a folder; is a variable unset?")
     path = Path(name)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -66,6 +84,7 @@ def folder(name: str) -> Path:
             f"--out {name!r}: this folder already holds recordings ({len(old)} *.jsonl, such as {old[0]}), and `conformance judge` "
             "would mix them with the new ones; name a new folder, or remove this one first"
         )
+    _try(path / "report.json", "--out", name)
     return path
 
 
@@ -86,11 +105,12 @@ def keeping(place: Path | None) -> Iterator[Callable[[Scenario, Cell, int], Keep
 
         def begin(head: Header) -> Callable[[Record], None]:
             begun.add(part)
-            part.write_bytes(encoded(header_line(head)))
+            # What cannot be kept is refused by `save`, once the play is over; the agent's own code may be what called us.
+            with contextlib.suppress(OSError):
+                part.write_bytes(encoded(header_line(head)))
             return take
 
         def take(record: Record) -> None:
-            # What cannot be kept is kept by `save`, or refused there; the agent's own code may be what called us.
             with contextlib.suppress(OSError), part.open("ab") as file:
                 file.write(encoded(record_line(record)))
 
@@ -107,18 +127,32 @@ def writable(option: str, name: str) -> Path:
     """
     The path of a file that will be written, in a folder that is made if need be: known to be fit before anything is played.
 
+    A link leads to the file that is written, and stays one.
+
     Raises:
         ConformanceError: no file can be written there.
     """
-    path = Path(name)
     try:
+        path = Path(name).resolve()
         path.parent.mkdir(parents=True, exist_ok=True)
-        fit = not path.is_dir()
-    except OSError as error:
+        # What stands there is replaced whole, and a device or a pipe must not be.
+        odd = path.exists() and not path.is_file()
+    except (OSError, RuntimeError) as error:
         raise ConformanceError(f"{option} {name!r}: its folder cannot be made: {error}") from error
-    if not fit:
-        raise ConformanceError(f"{option} {name!r}: this is a folder, expected the name of a file to write")
+    if odd:
+        what = "a folder" if path.is_dir() else "no regular file"
+        raise ConformanceError(f"{option} {name!r}: this is {what}, expected the name of a file to write")
+    _try(path, option, name)
     return path
+
+
+def _try(path: Path, option: str, name: str) -> None:
+    part = _part(path)
+    try:
+        part.touch()
+        part.unlink()
+    except OSError as error:
+        raise ConformanceError(f"{option} {name!r}: nothing can be written there: {error}") from error
 
 
 def save(one: Judged, place: Path) -> None:
@@ -147,12 +181,17 @@ def _part(path: Path) -> Path:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file whole: who reads it sees the old one or the new one, whenever the command is ended."""
+    """
+    Write a file whole: who reads it sees the old one or the new one, whenever the command is ended.
+
+    Raises:
+        Unsaved: it cannot be written.
+    """
     part = _part(path)
     try:
         part.write_bytes(data)
         part.replace(path)
     except OSError as error:
-        raise ConformanceError(f"{path}: the file cannot be written: {error}") from error
+        raise Unsaved(f"{path}: the file cannot be written: {error}") from error
     finally:
         part.unlink(missing_ok=True)

@@ -4,6 +4,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -22,19 +23,30 @@ Again = Callable[[str], str]
 
 
 def show(
-    rep: Report, again: Again, form: str, *, strict: bool, junit: Path | None = None, baseline: bool = False
+    rep: Report,
+    again: Again,
+    form: str,
+    *,
+    strict: bool,
+    junit: Path | None = None,
+    saved: Path | None = None,
+    baseline: bool = False,
 ) -> int:
     """
     Print the report and give the exit code. `again` gives the command that repeats a scenario.
 
-    With `baseline` people are told what to list in it; `junit` is written behind the report, which no full disk can cost then.
+    With `baseline` people are told what to list in it. `junit` and `saved` are the files that hold it as well: a full disk or a
+    closed stdout costs what goes there, and nothing else.
     """
     missed = unseen(rep, unarmed(rep, RULES))
     code = exit_code(rep, missed, strict=strict)
     listing = [line(one) for one in to_list(rep)] if baseline else []
-    click.echo(FORMS[form](rep, again, missed, code, listing), nl=False)
-    if junit is not None:
-        write(junit, junit_xml(rep, BY_ID, again, missed=missed, code=code))
+    with ExitStack() as files:
+        if junit is not None:
+            files.callback(write, junit, junit_xml(rep, BY_ID, again, missed=missed, code=code))
+        if saved is not None:
+            files.callback(write, saved, json_text(rep).encode("ascii"))
+        click.echo(FORMS[form](rep, again, missed, code, listing), nl=False)
     return code
 
 

@@ -8,7 +8,12 @@ inside its function. So `--help` does not wait for YAML, JSON Schema and the eve
 import contextlib
 import importlib
 import io
+import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 import click
@@ -24,8 +29,10 @@ VERBS = ("run", "judge", "diff", "lint", "rules", "scenarios", "agents", "target
 USAGE = 2
 #: Something could not be run.
 COULD_NOT_RUN = 3
-#: Ended by SIGINT, as shells count it.
+#: Ended by SIGINT, as shells count it, or by what does the same.
 INTERRUPTED = 130
+#: What ends a command as Ctrl-C does. A CI sends the one, a terminal that is closed the other.
+_ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Verbs(click.Group):
@@ -48,6 +55,18 @@ class Verbs(click.Group):
             raise click.UsageError(f"there is no verb {args[0]!r}{guess(args[0], VERBS)}", ctx)
         return super().resolve_command(ctx, args)
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the whole command, from the parsing of its words to its exit code."""
+        _open_streams()
+        try:
+            with _heeded():
+                return super().main(*args, **kwargs)
+        except OSError as error:
+            # A full disk, a folder that is gone: whatever the system refuses is said, and nothing was decided.
+            with contextlib.suppress(OSError):
+                click.echo(_refusal(error), err=True)
+            sys.exit(USAGE)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb."""
         for stream in (sys.stdout, sys.stderr):
@@ -63,13 +82,44 @@ class Verbs(click.Group):
             click.echo("\n".join(map(printable, str(error).split("\n"))), err=True)
             exists = isinstance(error, AgentError) and not isinstance(error, SpecError)
             ctx.exit(COULD_NOT_RUN if exists else USAGE)
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            # A full disk, a folder that is gone: whatever the system refuses is said, and nothing was decided.
-            with contextlib.suppress(OSError):
-                click.echo(f"the system refused: {printable(str(error))}", err=True)
-            ctx.exit(USAGE)
+
+
+def _open_streams() -> None:
+    """A stream that was closed leads nowhere; else the next file that is opened would come to stand in its place."""
+    for fd, name, way in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest that is free, which is this one
+            setattr(sys, name, open(fd, way, encoding="utf-8", closefd=False))  # noqa: SIM115 - it stays
+
+
+@contextlib.contextmanager
+def _heeded() -> Iterator[None]:
+    """Let TERM and HUP interrupt the command, so that it prints and saves what there is and leaves nothing behind."""
+    ours = threading.current_thread() is threading.main_thread()
+    heeded = [number for number in _ENDINGS if ours and signal.getsignal(number) is signal.SIG_DFL]
+    for number in heeded:
+        signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number in heeded:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _interrupt(_number: int, frame: FrameType | None) -> None:
+    # As SIGINT at this moment, which an event loop takes for itself; where a shell has it ignored, as the default.
+    heard = signal.getsignal(signal.SIGINT)
+    (heard if callable(heard) else signal.default_int_handler)(signal.SIGINT, frame)
+
+
+def _refusal(error: OSError) -> str:
+    try:
+        os.getcwd()  # noqa: PTH109 - a path says no more
+    except FileNotFoundError:
+        return "the current folder is not there any more; go to another one, and give the command again"
+    return f"the system refused: {printable(str(error))}"
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

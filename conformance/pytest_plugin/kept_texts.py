@@ -39,12 +39,18 @@ def place(folder: Path, agent: str, scenario: str, cell: str) -> Path:
 
 def compared(path: Path, text: str, how: Mode) -> tuple[Fate, str | None]:
     """What became of a text beside the one that is kept, and, where it failed, how they differ."""
-    kept = path.read_text("utf-8") if path.is_file() else None
+    kept = path.read_text("utf-8", "replace") if path.is_file() else None
     if kept == text:
         return "passed", None
     if how.update or (how.new_only and kept is None):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode("utf-8", "backslashreplace"))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            return (
+                "failed",
+                f"snapshot {path} cannot be written: {error}; name another folder, or make room in this one",
+            )
         return "written" if kept is None else "updated", None
     if kept is None:
         return "failed", f"snapshot {path} does not exist; run with --snapshot-update to write it, and read it"

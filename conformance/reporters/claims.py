@@ -58,10 +58,14 @@ def _many(warnings: int) -> str:
 
 def _lacking(rules: Sequence[Rule], rep: Report) -> str:
     """Why an area is not certified: the MUSTs that do not pass, else the kit's own rules that fail."""
-    musts = [rule.id for rule in rules if rule.level == Level.MUST]
-    lacking = [f"{name} {_why(name, rep)}" for name in musts if _why(name, rep)]
+    # Told once per reason: a selection leaves most rules with nothing to judge.
+    lacking: dict[str, list[str]] = {}
+    for name in (rule.id for rule in rules if rule.level == Level.MUST):
+        if why := _why(name, rep):
+            lacking.setdefault(why, []).append(name)
     unsound = [name for name in rep.rules if name in KIT_RULES and rep.rules[name].verdict in UNSOUND]
-    return ", ".join(lacking) or ", ".join(f"{name} fails" for name in unsound) or "no MUST applies"
+    told = "; ".join(f"{', '.join(names)} {why}" for why, names in lacking.items())
+    return told or ", ".join(f"{name} fails" for name in unsound) or "no MUST applies"
 
 
 def _why(name: str, rep: Report) -> str | None:

@@ -134,11 +134,13 @@ def test_pydantic_ai_by_the_pages_example_shows_what_is_known_of_it():
 
 
 def test_the_pages_own_command_passes():
-    command = re.search(r"conformance run (\S+) --agent agui:\S+ --dialect on_limit=error", PAGE)[1]
+    stated = r"conformance run (\S+) --agent agui:\S+ --dialect on_limit=error,default_max_iters=50\s"
+    command = re.search(stated, PAGE)[1]
 
     async def one():
         async with pydantic_ai() as url:
-            return await certify(f"agui:{url}", [PLANS[command]], RULES, override={"on_limit": "error"})
+            declared = {"on_limit": "error", "default_max_iters": 50}
+            return await certify(f"agui:{url}", [PLANS[command]], RULES, override=declared)
 
     [entry] = asyncio.run(one()).entries
     assert entry.verdict == "pass"
@@ -291,6 +293,11 @@ ENDS = {
     "many_small_events": (floods(frame({"type": "CUSTOM", "name": "n", "value": 1}) * 1000), "cap", None),
     "500": (says(answer(b"500 Oh", body=b"KeyError: 'no such word'")), "raised", ["RUN_ERROR"]),
     "500_broken": (says(answer(b"503 Oh", body=b"gone ")[:-1]), "raised", ["RUN_ERROR"]),
+    "500_in_no_charset_of_text": (
+        says(answer(b"500 Oh", b"text/plain; charset=rot13", b"gone")),
+        "raised",
+        ["RUN_ERROR"],
+    ),
 }
 
 

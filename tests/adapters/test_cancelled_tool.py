@@ -8,36 +8,46 @@ import pytest
 from conformance.agent_side import served_bench
 
 
-async def cancelled(tool, started):
-    call = asyncio.create_task(served_bench._acalled(tool, "book", {}, "c1"))
-    await asyncio.to_thread(started.wait)
-    call.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await call
+class Tool:
+    """Runs until it is let go, and then raises."""
 
+    def __init__(self):
+        self.started, self.let_go, self.done = threading.Event(), threading.Event(), []
 
-def test_a_cancelled_call_is_over_once_its_tool_is():
-    started, done = threading.Event(), []
-
-    def tool(name, arguments, call_id):
-        started.set()
-        done.append((name, arguments, call_id))
+    def __call__(self, name, arguments, call_id):
+        self.started.set()
+        self.let_go.wait()
+        self.done.append((name, arguments, call_id))
         raise KeyError(name)
 
-    asyncio.run(cancelled(tool, started))
-    assert done == [("book", {}, "c1")]
+    async def cancelled(self, *, let_go):
+        call = asyncio.create_task(served_bench._acalled(self, "book", {}, "c1"))
+        await asyncio.to_thread(self.started.wait)
+        call.cancel()
+        if let_go:
+            self.let_go.set()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+
+
+def test_a_cancelled_call_is_over_once_its_tool_is(monkeypatch):
+    monkeypatch.setattr(served_bench, "LEAVING_S", 600)
+    tool = Tool()
+
+    async def run():
+        await tool.cancelled(let_go=True)
+        assert tool.done == [("book", {}, "c1")]
+
+    asyncio.run(run())
 
 
 def test_a_cancelled_call_does_not_wait_for_a_tool_that_hangs(monkeypatch):
     monkeypatch.setattr(served_bench, "LEAVING_S", 0)
-    started, released = threading.Event(), threading.Event()
-
-    def tool(_name, _arguments, _call_id):
-        started.set()
-        released.wait()
+    tool = Tool()
 
     async def run():
-        await cancelled(tool, started)
-        released.set()
+        await tool.cancelled(let_go=False)
+        assert tool.done == []
+        tool.let_go.set()
 
     asyncio.run(run())

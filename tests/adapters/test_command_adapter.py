@@ -119,6 +119,7 @@ async def never(code, patience):
         ),
         ("READY['agent'] = {}", 20, "at agent: 'name' is a required property"),
         ("def hello(): put(b'Loading ...\\n'); say(**READY)", 20, "a line of stdout is no JSON object: 'Loading ...'"),
+        ("def hello(): put(b'No.\\n')", 20, "the protocol's, print logs to stderr. The last it wrote: No."),
         ("def hello(): put(2 * (json.dumps(READY) + '\\n').encode())", 20, "the agent says ready a second time"),
     ],
 )

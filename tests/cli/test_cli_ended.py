@@ -86,9 +86,10 @@ def test_a_kit_that_is_killed_leaves_what_was_recorded_and_no_agent(hanging):
     assert [path.name for path in part.parent.iterdir()] == [part.name]
 
 
-def test_a_kit_that_is_interrupted_ends_with_130_and_leaves_neither_a_file_nor_an_agent(hanging):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_kit_that_is_interrupted_ends_with_130_and_leaves_neither_a_file_nor_an_agent(hanging, number):
     kit, pid, part = hanging
-    kit.send_signal(signal.SIGINT)
+    kit.send_signal(number)
     out, err = kit.communicate(timeout=20)
     assert (kit.returncode, out) == (130, "")
     assert err.splitlines()[-1] == "interrupted"

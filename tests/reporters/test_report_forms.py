@@ -187,6 +187,13 @@ def test_a_must_that_nothing_armed_is_what_an_area_lacks():
     )
 
 
+def test_what_an_area_lacks_is_told_once_per_reason():
+    broken = Finding("Broken.", 2)
+    rules = [rule("RUN-1", OK), rule("RUN-2"), rule("RUN-3", broken), rule("RUN-4"), rule("RUN-5", broken)]
+    lacking = "RUN-2, RUN-4 not-observed (nothing to judge); RUN-3, RUN-5 fail"
+    assert lacking in " ".join(shown(*rules).split())
+
+
 def test_a_reason_for_which_many_scenarios_could_not_run_is_told_once():
     plays = [Played(name, "blocking", None, "no agent there") for name in ("one", "two", "three")]
     text = terminal(report({}, {}, [*plays, Played("four", "blocking", None, "another reason")], []), {}, str)

@@ -1,5 +1,5 @@
 """
-LangChain as an agent under test: `python:conformance.targets.langchain.agent:AGENT`.
+LangChain as an agent under test: `target:langchain`.
 
 Drives the graph of `create_agent`, blocking or streaming, and translates what it shows. It repairs nothing: an exception of the
 framework is the end of the run, a bracket the framework leaves open stays open.

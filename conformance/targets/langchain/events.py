@@ -112,7 +112,7 @@ def _result(message: ToolMessage) -> Iterator[Event]:
 
 
 def _arguments(call: str, arguments: str | dict[str, Any] | None) -> Iterator[Event]:
-    if arguments:
+    if arguments is not None and arguments != "":
         delta = arguments if isinstance(arguments, str) else _json(arguments)
         yield {"type": "TOOL_CALL_ARGS", "toolCallId": call, "delta": delta}
 

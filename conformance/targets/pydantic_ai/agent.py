@@ -1,5 +1,5 @@
 """
-Pydantic AI as an agent under test: `python:conformance.targets.pydantic_ai.agent:AGENT`.
+Pydantic AI as an agent under test: `target:pydantic-ai`.
 
 Drives `Agent.iter`, blocking or streaming, and translates what the framework shows. It repairs nothing: an exception of the
 framework is the end of the run, a bracket the framework leaves open stays open.
