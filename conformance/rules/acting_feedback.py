@@ -209,9 +209,10 @@ def _says(answer: str, name: str) -> bool:
 
 
 def names_the_tools(made: Made, answer: str, view: View) -> str | None:
-    """What the answer to an unknown name lacks: that name and those that exist, unless its arguments could not be read either."""
-    known = view.scenario.tools if isinstance(made.arguments, Mapping) else ()
-    missing = [name for name in (made.call.name, *known) if name and not _says(answer, name)]
+    """What the answer to an unknown name lacks: that name and those that exist. Of arguments that cannot be read it may speak instead."""
+    if not isinstance(made.arguments, Mapping):
+        return None
+    missing = [name for name in (made.call.name, *view.scenario.tools) if name and not _says(answer, name)]
     return (
         f"does not name {', '.join(map(repr, missing))}, expected the name that is unknown and those that exist"
         if missing
