@@ -290,7 +290,12 @@ def test_an_agent_that_is_not_there_is_named_where_the_kit_shows_it(spec, messag
 
 
 def test_the_reference_gets_the_same_verdicts_by_command_as_by_python():
-    plans = [plan for plan in load_all(bundled()) if CORE in plan.tags]
+    # Where a request fails the reference waits before the next attempt, and in a process of its own it does so in real time.
+    def fails(plan):
+        return any({"error", "cut", "stall"} & set(turn) for run in plan.data["runs"] for turn in run["model"])
+
+    plans = [plan for plan in load_all(bundled()) if CORE in plan.tags and not fails(plan)]
+    assert len(plans) > 60
     name = "conformance.reference.agent:REFERENCE"
 
     def verdicts(spec):
