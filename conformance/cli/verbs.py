@@ -60,7 +60,10 @@ class Verbs(click.Group):
         _open_streams()
         try:
             with _heeded():
-                return super().main(*args, **kwargs)
+                try:
+                    return super().main(*args, **kwargs)
+                finally:
+                    _deliver()
         except OSError as error:
             # A full disk, a folder that is gone: whatever the system refuses is said, and nothing was decided.
             with contextlib.suppress(OSError):
@@ -94,10 +97,25 @@ def _open_streams() -> None:
             setattr(sys, name, open(fd, way, encoding="utf-8", closefd=False))  # noqa: SIM115 - it stays
 
 
+def _deliver() -> None:
+    """Print what is still to be printed, while a refusal can be said; what nobody reads any more is dropped."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if not isinstance(error, BrokenPipeError):
+            raise
+
+
 @contextlib.contextmanager
 def _heeded() -> Iterator[None]:
     """Let TERM and HUP interrupt the command, so that it prints and saves what there is and leaves nothing behind."""
     ours = threading.current_thread() is threading.main_thread()
+    if ours and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell gives its background jobs no Ctrl-C. It stays unheard, but an event loop takes over only what has a handler, and
+        # that is the way on which the others come.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     heeded = [number for number in _ENDINGS if ours and signal.getsignal(number) is signal.SIG_DFL]
     for number in heeded:
         signal.signal(number, _interrupt)
@@ -109,7 +127,7 @@ def _heeded() -> Iterator[None]:
 
 
 def _interrupt(_number: int, frame: FrameType | None) -> None:
-    # As SIGINT at this moment, which an event loop takes for itself; where a shell has it ignored, as the default.
+    # As SIGINT at this moment, which an event loop takes for itself.
     heard = signal.getsignal(signal.SIGINT)
     (heard if callable(heard) else signal.default_int_handler)(signal.SIGINT, frame)
 

@@ -47,8 +47,13 @@ def pid_in(part):
     return next((event["value"] for event in events), None)
 
 
+def heard(handler):
+    """Whether the kit is given its SIGINT: a shell has it ignored in what it starts in the background, as it may be here."""
+    return lambda: signal.signal(signal.SIGINT, handler)
+
+
 @pytest.fixture
-def hanging(tmp_path):
+def hanging(tmp_path, request):
     """A kit in mid-run with a hanging agent: its process, the agent's id and the folder."""
     agent, out = tmp_path / "agent.py", tmp_path / "out"
     agent.write_text(AGENT, encoding="utf-8")
@@ -62,6 +67,7 @@ def hanging(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heard(getattr(request, "param", signal.SIG_DFL)),  # noqa: PLW1509 - one call of the C library
     )
     part = out / "hello.blocking.1.jsonl.part"
     with kit:
@@ -86,7 +92,14 @@ def test_a_kit_that_is_killed_leaves_what_was_recorded_and_no_agent(hanging):
     assert [path.name for path in part.parent.iterdir()] == [part.name]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    ("hanging", "number"),
+    [
+        *[(signal.SIG_DFL, number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)],
+        *[(signal.SIG_IGN, number) for number in (signal.SIGTERM, signal.SIGHUP)],
+    ],
+    indirect=["hanging"],
+)
 def test_a_kit_that_is_interrupted_ends_with_130_and_leaves_neither_a_file_nor_an_agent(hanging, number):
     kit, pid, part = hanging
     kit.send_signal(number)

@@ -28,6 +28,8 @@ def in_a_shell(redirected, *words):
         ["/bin/sh", "-c", line, sys.executable, ENTRY],
         capture_output=True,
         cwd=ROOT,
+        # Buffered, as it is unless someone says otherwise.
+        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
         text=True,
         timeout=60,
         check=False,

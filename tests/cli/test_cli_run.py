@@ -1,5 +1,6 @@
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,8 @@ def in_a_process(*words, **environment):
         env=os.environ | {"PYTHONPATH": path} | environment,
         timeout=60,
         check=False,
+        # Whoever runs these tests in the background may have it ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
