@@ -279,12 +279,15 @@ def test_close_is_called_once_per_session_and_its_exceptions_are_its_own():
 
 
 def test_an_agent_that_goes_on_beyond_its_cap_is_ended_and_recorded_no_longer():
+    over = threading.Event()
+
     def never_stops(bench, given):
-        while True:
+        while not over.is_set():
             with contextlib.suppress(ModelError):
                 bench.model({"model": "m", "messages": [{"role": "user", "content": "hi"}]})
 
     recording = played(never_stops, PLAN | {"cap": 3, "runs": [{"user": "hi", "model": []}]})
+    over.set()
     refused = [r.data["by"] for r in recording.records if r.kind == "model/refused"]
     assert refused == ["script"] * 3 + ["cap"] * 5
     assert last(recording)["how"] == "cap"
