@@ -10,9 +10,8 @@ import asyncio
 import contextlib
 import importlib
 import inspect
-import logging
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,9 +23,10 @@ from typing import Any
 from freezegun import freeze_time
 
 from conformance.adapters.base import Adapter, Agent, End, How
-from conformance.adapters.taking import MAX_EVENT_CHARS, MAX_LOG_CHARS, Flood, Taker
+from conformance.adapters.taking import MAX_EVENT_CHARS, Flood, Taker
 from conformance.adapters.watching import ends
 from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput, Runner
+from conformance.agent_side.saying import logs, taken, text_of
 from conformance.errors import AgentError, SpecError
 from conformance.plain import plain, shown
 from conformance.recorder import Recorder
@@ -68,7 +68,7 @@ class _Thread:
             try:
                 result = work()
             except BaseException as error:  # noqa: BLE001 - carried to whoever waits
-                future.set_exception(_Escaped(f"{_name(error)}: {_text(error)}"))
+                future.set_exception(_Escaped(f"{_name(error)}: {text_of(error)}"))
             else:
                 future.set_result(result)
         self._loop.close()
@@ -181,18 +181,23 @@ async def _awaited(result: Any) -> Any:
 def _drive(runner: Runner, given: RunInput, recorder: Recorder, info: AgentInfo, drain: Drain) -> How:
     """Take all that one run yields; gives how it ended."""
     take = Taker(given.run, recorder, shows="E" in info.channels)
-    with _logs(given.run, recorder) if "L" in info.channels else contextlib.nullcontext():
+
+    def hear(level: str, logger: str, message: str) -> None:
+        # Not by `take`: too much is no exception here, where the agent's own code would get it.
+        recorder("agent", "log", {"run": given.run, "level": level, "logger": logger, "message": message})
+
+    with logs(hear) if "L" in info.channels else contextlib.nullcontext():
         try:
             made = _begun(runner, given)
             if hasattr(made, "__aiter__") or inspect.isawaitable(made):
-                drain(_take_all(made, take))
+                drain(taken(made, take))
             else:
                 for item in made:
                     take(item)
         except Flood:
             return "cap"
         except BaseException as error:  # noqa: BLE001 - a SystemExit of the agent is the agent's end, not ours
-            take.raised(_name(error), _text(error))
+            take.raised(_name(error), text_of(error))
             return "raised"
     return "returned"
 
@@ -205,29 +210,8 @@ def _begun(runner: Runner, given: RunInput) -> Any:
     return made
 
 
-async def _take_all(made: Any, take: Taker) -> None:
-    items = await made if inspect.isawaitable(made) else made
-    if not hasattr(items, "__aiter__"):
-        for item in items:
-            take(item)
-        return
-    try:
-        async for item in items:
-            take(item)
-    finally:
-        if hasattr(items, "aclose"):
-            await items.aclose()
-
-
 def _name(error: BaseException) -> str:
     return type(error).__name__
-
-
-def _text(error: BaseException) -> str:
-    try:
-        return str.__str__(str(error))[:10_000]
-    except BaseException:  # noqa: BLE001 - a foreign __str__ may do anything, and so may end the process
-        return "(its message cannot be read)"
 
 
 def _checked(info: Any) -> AgentInfo:
@@ -260,35 +244,6 @@ _INFO: Mapping[str, Any] = {
     "profile": str | None,
 }
 _KINDS: Mapping[Any, str] = {str: "a text", list: "a tuple of texts", dict: "a mapping", str | None: "a text or None"}
-
-
-class _LogRecords(logging.Handler):
-    def __init__(self, run: str, recorder: Recorder) -> None:
-        super().__init__(logging.DEBUG)
-        self._run = run
-        self._recorder = recorder
-
-    def emit(self, record: logging.LogRecord) -> None:
-        try:
-            message = record.getMessage()
-        except Exception:  # noqa: BLE001 - arguments that do not fit their message are the agent's
-            message = record.msg if isinstance(record.msg, str) else shown(record.msg)
-        data = {"run": self._run, "level": record.levelname, "logger": record.name, "message": message[:MAX_LOG_CHARS]}
-        self._recorder("agent", "log", data)
-
-
-@contextlib.contextmanager
-def _logs(run: str, recorder: Recorder) -> Iterator[None]:
-    """Record what the agent logs: a handler at the root, at DEBUG, while the run lasts."""
-    root, handler = logging.getLogger(), _LogRecords(run, recorder)
-    level = root.level
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
-    try:
-        yield
-    finally:
-        root.removeHandler(handler)
-        root.setLevel(level)
 
 
 def bench_for(session: Session) -> Bench:
@@ -353,7 +308,7 @@ def find(spec: str) -> InProcessAgent:
         # A module that is not there was mistyped; one that is there and raises cannot be run.
         absent = isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}.")
         raise (SpecError if absent else AgentError)(
-            f"agent 'python:{spec}': importing {module_name!r} raised {_name(error)}: {_text(error)}. "
+            f"agent 'python:{spec}': importing {module_name!r} raised {_name(error)}: {text_of(error)}. "
             f"Looked in the current folder and the installed packages."
         ) from error
     agent = vars(module).get(name)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Longest line an agent may print, in bytes: the command protocol's own limit.
-MAX_LINE_BYTES = 8 * 1024 * 1024
+from conformance.agent_side.figures import MAX_LINE_BYTES
+
 #: How much is read at once; a pipe of Linux holds 64 KiB unless it was made larger.
 CHUNK_BYTES = 64 * 1024
 #: What is kept of each stream's end.

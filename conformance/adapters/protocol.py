@@ -9,10 +9,9 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from conformance import __version__
-from conformance.adapters.process import MAX_LINE_BYTES
 from conformance.agent_side import AgentInfo, RunInput
+from conformance.agent_side.figures import MAX_LINE_BYTES, PROTOCOL
 
-PROTOCOL = 1
 #: What an agent may say.
 FROM_AGENTS = ("ready", "event", "log", "result", "error")
 

@@ -4,17 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.agent_side import Outcome
+from conformance.agent_side.figures import MAX_LINE_BYTES, MAX_LOG_CHARS, MAX_TEXT_CHARS
 from conformance.plain import measured, shown
 from conformance.recorder import Recorder
 
 #: Most events of one run; a flood ends there. The longest honest stream of the library has some 300.
 MAX_EVENTS = 10_000
 #: Largest event, in characters of JSON: the line limit of the command protocol.
-MAX_EVENT_CHARS = 8 * 1024 * 1024
+MAX_EVENT_CHARS = MAX_LINE_BYTES
 #: Most characters of all events and logs of one run: a flood of large ones ends there. Ten results of a megabyte are no flood.
 MAX_RUN_CHARS = 32 * 1024 * 1024
-#: Longest text of an outcome, and of a log record, in characters.
-MAX_TEXT_CHARS, MAX_LOG_CHARS = 1_000_000, 2_000
 
 
 class Flood(Exception):  # noqa: N818 - what happened, not an error of ours

@@ -10,13 +10,12 @@ from conformance.agent_side.terms import (
     AgentInfo,
     Bench,
     InProcessAgent,
-    ModelError,
     Outcome,
     RunInput,
     Runner,
-    StreamBroken,
     ToolFailed,
 )
+from fake_models.errors import ModelError, StreamBroken
 
 __all__ = [
     "AgentInfo",

@@ -1,4 +1,8 @@
-"""What an agent gives in a run, as messages of the command protocol. Standard library only; decides nothing and repairs nothing."""
+"""
+What an agent gives in a run: how all of it is taken, in whichever process, and how it is said by the command protocol.
+
+Standard library only; decides nothing and repairs nothing.
+"""
 
 import contextlib
 import inspect
@@ -6,10 +10,11 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from conformance.agent_side.figures import MAX_ERROR_CHARS, MAX_LOG_CHARS, MAX_TEXT_CHARS
 from conformance.agent_side.terms import Outcome
 
-#: Longest text of an outcome, message of an exception and log record, in characters: what the kit keeps of them.
-MAX_TEXT_CHARS, MAX_ERROR_CHARS, MAX_LOG_CHARS = 1_000_000, 10_000, 2_000
+#: Most of a log record's message that is shown where it is no text, in characters.
+MAX_SHOWN_CHARS = 500
 
 Say = Callable[[Mapping[str, Any]], None]
 
@@ -28,6 +33,10 @@ class Taker:
             self._outcome = item
         else:
             self._say({"type": "event", "run": self._run, "event": _event(item)})
+
+    def log(self, level: str, logger: str, message: str) -> None:
+        """Say a log record."""
+        self._say({"type": "log", "run": self._run, "level": level, "logger": logger, "message": message})
 
     def result(self) -> dict[str, Any]:
         """The message that ends the run."""
@@ -76,32 +85,37 @@ def word(value: Any) -> str:
 
 def raised(run: str, error: BaseException) -> dict[str, Any]:
     """The message that ends a run by what it raised."""
+    return {"type": "error", "run": run, "exception": type(error).__name__, "message": text_of(error)}
+
+
+def text_of(error: BaseException) -> str:
+    """An exception's message, whatever its class makes of it."""
     try:
-        message = str.__str__(str(error))[:MAX_ERROR_CHARS]
+        return str.__str__(str(error))[:MAX_ERROR_CHARS]
     except BaseException:  # noqa: BLE001 - a foreign __str__ may do anything, and so may end the process
-        message = "(its message cannot be read)"
-    return {"type": "error", "run": run, "exception": type(error).__name__, "message": message}
+        return "(its message cannot be read)"
 
 
-class _Records(logging.Handler):
-    def __init__(self, run: str, say: Say) -> None:
+class Records(logging.Handler):
+    """Hands on each log record: its level, its logger's name and its message."""
+
+    def __init__(self, hear: Callable[[str, str, str], Any]) -> None:
         super().__init__(logging.DEBUG)
-        self._run = run
-        self._tell = say
+        self._hear = hear
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Hand on one."""
         try:
             message = record.getMessage()
         except Exception:  # noqa: BLE001 - arguments that do not fit their message are the agent's
-            message = word(record.msg)
-        said = {"level": record.levelname, "logger": record.name, "message": message[:MAX_LOG_CHARS]}
-        self._tell({"type": "log", "run": self._run, **said})
+            message = record.msg if isinstance(record.msg, str) else word(record.msg)[:MAX_SHOWN_CHARS]
+        self._hear(record.levelname, record.name, message[:MAX_LOG_CHARS])
 
 
 @contextlib.contextmanager
-def logs(run: str, say: Say) -> Iterator[None]:
-    """Tell what the agent logs: a handler at the root, at DEBUG, while the run lasts."""
-    root, handler = logging.getLogger(), _Records(run, say)
+def logs(hear: Callable[[str, str, str], Any]) -> Iterator[None]:
+    """Hear what the agent logs: a handler at the root, at DEBUG, while the run lasts."""
+    root, handler = logging.getLogger(), Records(hear)
     level = root.level
     root.addHandler(handler)
     root.setLevel(logging.DEBUG)

@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from conformance.agent_side.terms import Bench, ModelError, RunInput, StreamBroken, ToolFailed
+from conformance.agent_side.terms import Bench, RunInput, ToolFailed
+from fake_models.errors import ModelError, StreamBroken
 
 #: The end of an event stream, which is no JSON.
 SENTINEL = b"[DONE]"

@@ -18,13 +18,11 @@ from dataclasses import asdict, fields
 from queue import SimpleQueue
 from typing import Any
 
+from conformance.agent_side.figures import MAX_LINE_BYTES, PROTOCOL
 from conformance.agent_side.saying import Say, Taker, logs, raised, taken
 from conformance.agent_side.served_bench import clock, served_bench
 from conformance.agent_side.terms import InProcessAgent, RunInput, Runner
 
-PROTOCOL = 1
-#: Longest line, in bytes: the protocol's own limit.
-MAX_LINE_BYTES = 8 * 1024 * 1024
 #: Sessions that are kept open. The kit does not say when one is over; no scenario has as many, and each holds a thread and a loop.
 KEPT_SESSIONS = 16
 
@@ -139,7 +137,7 @@ class _Session:
     def _driven(self, loop: asyncio.Runner, given: RunInput) -> dict[str, Any]:
         """One run, its events said as they come; gives the message that ends it."""
         take = Taker(given.run, self._say)
-        heard = logs(given.run, self._say) if "L" in self._agent.info.channels else contextlib.nullcontext()
+        heard = logs(take.log) if "L" in self._agent.info.channels else contextlib.nullcontext()
         try:
             with heard:
                 if self._runner is None:

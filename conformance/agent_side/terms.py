@@ -1,22 +1,8 @@
-"""The values that pass between the kit and an agent, and the two exceptions that its model raises. Types only."""
+"""The values that pass between the kit and an agent, and what its tools raise. Types only."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
-
-from fake_models.errors import ModelError, StreamBroken
-
-__all__ = [
-    "AgentInfo",
-    "Bench",
-    "InProcessAgent",
-    "ModelError",
-    "Outcome",
-    "RunInput",
-    "Runner",
-    "StreamBroken",
-    "ToolFailed",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 from conformance.adapters import command
 from conformance.adapters.command import DEATHS
-from conformance.adapters.process import MAX_LINE_BYTES, Patience
+from conformance.adapters.process import Patience
+from conformance.agent_side.figures import MAX_LINE_BYTES
 from conformance.cli import main
 from conformance.dialect import dialect
 from conformance.errors import AgentError

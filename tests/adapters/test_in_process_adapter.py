@@ -8,9 +8,10 @@ from datetime import datetime
 import agents
 import pytest
 
-from conformance.adapters.in_process import _LogRecords, connect, connected, find
+from conformance.adapters.in_process import connect, connected, find
 from conformance.adapters.taking import MAX_EVENTS
 from conformance.agent_side import AgentInfo, InProcessAgent, Outcome, ToolFailed
+from conformance.agent_side.saying import Records
 from conformance.dialect import dialect
 from conformance.errors import AgentError
 from conformance.runner import Cell, play
@@ -180,7 +181,7 @@ def test_log_records_are_a_channel_where_it_is_declared():
 
 def test_a_log_call_whose_arguments_do_not_fit_is_recorded_by_its_pattern():
     taken = []
-    handler = _LogRecords("r1", lambda source, kind, data: taken.append(data["message"]))
+    handler = Records(lambda level, logger, message: taken.append(message))
     handler.handle(logging.LogRecord("agent", logging.DEBUG, "", 1, "%s and %s", ("one",), None))
     assert taken == ["%s and %s"]
 
