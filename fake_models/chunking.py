@@ -1,8 +1,22 @@
-"""How a text is cut into the pieces that stream one by one. Pure; joined the pieces are the text, and no piece is empty."""
+"""How a streamed reply is cut: its texts into chunks, and its bytes into writes. Pure; what is cut joins to what it was."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from types import MappingProxyType
 
-from fake_models.wire.codec import Chunking
+from fake_models.wire.codec import Pieces
+
+#: Cuts the frames of a stream into writes; the second argument may be put between two frames, and is empty where nothing may.
+Recut = Callable[[tuple[bytes, ...], bytes], tuple[bytes, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunking:
+    """`recut` None: a chunk is a write, and chunks with no time between them may leave in one."""
+
+    name: str
+    pieces: Pieces
+    recut: Recut | None = None
 
 
 def whole(text: str) -> tuple[str, ...]:
@@ -15,4 +29,7 @@ def per_character(text: str) -> tuple[str, ...]:
     return tuple(text)
 
 
-CHUNKINGS = MappingProxyType[str, Chunking]({"whole": whole, "per_character": per_character})
+WHOLE = Chunking("whole", whole)
+CHARACTER = Chunking("character", per_character)
+
+CHUNKINGS = MappingProxyType[str, Chunking]({one.name: one for one in (WHOLE, CHARACTER)})

@@ -5,9 +5,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from fake_models.chunking import WHOLE, Chunking
 from fake_models.effects import Effect, Hangup, Head, Send, Wait
-from fake_models.messages import Cut, ErrorReply, ModelRequest, Reply, Stall
-from fake_models.wire.codec import Chunking, Codec, Stamp, compact
+from fake_models.messages import Break, Cut, ErrorEvent, ErrorReply, ModelRequest, NoConnection, Reply, Stall
+from fake_models.wire.codec import Codec, Stamp, compact
 
 #: How an answer ended: all sent, the client left before that, or broken as scripted.
 Ended = Literal["kit", "client", "cut"]
@@ -18,8 +19,8 @@ class Exchange:
     """
     The answer to one request.
 
-    Exactly one of `body` (a JSON value, or a str sent as it is) and `chunks` (stream payloads, unframed) is set.
-    `call` names it in the recording (m1, m2, ...). `headers` come beside the content type.
+    Exactly one of `body` (a JSON value, or a str sent as it is) and `chunks` (stream payloads, unframed) is set; `trailer`
+    ends a stream. `call` names it in the recording (m1, m2, ...). `headers` come beside the content type.
     """
 
     call: str
@@ -28,8 +29,11 @@ class Exchange:
     body: Any = None
     chunks: tuple[Any, ...] | None = None
     headers: tuple[tuple[str, str], ...] = ()
-    broken: Cut | Stall | None = None
+    broken: Break | None = None
     wait_s: float = 0.0
+    pace_s: float = 0.0
+    trailer: bytes = b""
+    chunking: Chunking = WHOLE
 
 
 class Endpoint(Protocol):
@@ -59,15 +63,33 @@ def exchange_of(
     call: str, codec: Codec, reply: Reply, *, request: ModelRequest, stamp: Stamp, chunking: Chunking
 ) -> Exchange:
     """Put a reply into its wire's shape: an error, a stream where the request asks for one, or a whole body."""
-    if reply.error is not None:
-        error = reply.error
+    error = reply.error
+    if isinstance(reply.broken, ErrorEvent) and not request.stream:
+        error = reply.broken.error
+    if error is not None:
         body = codec.error(error) if error.body is None else error.body
         headers = _retry_headers(error)
         return Exchange(call, codec, error.status, body=body, headers=headers, broken=reply.broken, wait_s=reply.wait_s)
+    quirks = [codec.quirks[name] for name in reply.quirks]
     if request.stream:
-        chunks = codec.chunks(reply, stamp, request, chunking)
-        return Exchange(call, codec, 200, chunks=chunks, broken=reply.broken, wait_s=reply.wait_s)
-    return Exchange(call, codec, 200, body=codec.whole(reply, stamp), broken=reply.broken, wait_s=reply.wait_s)
+        chunks = codec.chunks(reply, stamp, request, chunking.pieces)
+        for quirk in quirks:
+            chunks = quirk.chunks(chunks)
+        return Exchange(
+            call,
+            codec,
+            200,
+            chunks=chunks,
+            broken=reply.broken,
+            wait_s=reply.wait_s,
+            pace_s=reply.pace_s,
+            trailer=codec.trailer if all(quirk.trailer for quirk in quirks) else b"",
+            chunking=chunking,
+        )
+    body = codec.whole(reply, stamp)
+    for quirk in quirks:
+        body = quirk.whole(body)
+    return Exchange(call, codec, 200, body=body, broken=reply.broken, wait_s=reply.wait_s)
 
 
 def content_length(exchange: Exchange) -> int | None:
@@ -75,44 +97,62 @@ def content_length(exchange: Exchange) -> int | None:
     return None if exchange.chunks is not None else len(_content(exchange.body))
 
 
-def effects(exchange: Exchange) -> Iterator[Effect]:
+def effects(exchange: Exchange, *, recut: bool = True) -> Iterator[Effect]:
     """
-    What delivering takes, in order: time, head, one Send per chunk (or the whole body), and the break where one is scripted.
+    What delivering takes, in order: time, head, one Send per write (or the whole body), and the break where one is scripted.
 
     A break counted in chunks always comes: before the trailer if there are fewer chunks, before the first byte of a body
     that is not streamed. One counted in bytes comes exactly there, and not at all where the body is no longer than that.
-    A stall is silence until the run is over and then a reset.
+    A stall is silence until the run is over and then a reset. `recut` False: a Send is a chunk, whatever the chunking says.
     """
     if exchange.wait_s:
         yield Wait(exchange.wait_s)
+    if isinstance(exchange.broken, NoConnection):
+        yield Hangup(reset=True)
+        return
     yield Head(exchange.status, (("Content-Type", _content_type(exchange)), *exchange.headers))
-    frames = tuple(exchange.codec.frame(chunk) for chunk in exchange.chunks or ())
-    trailer = _trailer(exchange)
-    pieces = (*frames, *((trailer,) if trailer else ())) if exchange.chunks is not None else (_content(exchange.body),)
+    writes, after = _broken(exchange)
+    if recut and exchange.chunks is not None and exchange.chunking.recut is not None:
+        writes = exchange.chunking.recut(writes, exchange.codec.comment)
+    for number, data in enumerate(writes):
+        if number and exchange.pace_s:
+            yield Wait(exchange.pace_s)
+        yield Send(data)
+    yield from after
+
+
+def _broken(exchange: Exchange) -> tuple[tuple[bytes, ...], tuple[Effect, ...]]:
+    """The parts of the body that leave, and what comes after them."""
+    if exchange.chunks is None:
+        frames: tuple[bytes, ...] = ()
+        parts: tuple[bytes, ...] = (_content(exchange.body),)
+    else:
+        frames = tuple(exchange.codec.frame(chunk) for chunk in exchange.chunks)
+        parts = (*frames, exchange.trailer) if exchange.trailer else frames
     match exchange.broken:
-        case Cut(after_bytes=int(limit), reset=reset) if limit < sum(map(len, pieces)):
-            yield from (Send(piece) for piece in _first_bytes(pieces, limit))
-            yield Hangup(reset)
+        case Cut(after_bytes=int(limit), reset=reset) if limit < sum(map(len, parts)):
+            return tuple(_first_bytes(parts, limit)), (Hangup(reset),)
         case Cut(after_chunks=int(count), reset=reset):
-            yield from (Send(piece) for piece in frames[:count])
-            yield Hangup(reset)
+            return frames[:count], (Hangup(reset),)
         case Stall(after_chunks=count):
-            yield from (Send(piece) for piece in frames[:count])
-            yield Wait(math.inf)
-            yield Hangup(reset=True)
+            return frames[:count], (Wait(math.inf), Hangup(reset=True))
+        case ErrorEvent(error=error, after_chunks=count) if exchange.chunks is not None:
+            return (*frames[:count], exchange.codec.frame(exchange.codec.error_event(error))), ()
         case _:
-            yield from (Send(piece) for piece in pieces)
+            return parts, ()
 
 
-def delivery(exchange: Exchange, done: Callable[[str, int, Ended], None]) -> Generator[Effect, None, None]:
+def delivery(
+    exchange: Exchange, done: Callable[[str, int, Ended], None], *, recut: bool = True
+) -> Generator[Effect, None, None]:
     """
     The effects for a shell to carry out, with `done` told however the iteration ends.
 
     The shell must close it (`contextlib.closing`). What was yielded counts as sent. A client that leaves when only the
     trailer is missing has been told everything: SDKs stop reading at the finish reason or at the sentinel.
     """
-    plan = tuple(effects(exchange))
-    said = sum(len(effect.data) for effect in plan if isinstance(effect, Send)) - len(_trailer(exchange))
+    plan = tuple(effects(exchange, recut=recut))
+    said = sum(len(effect.data) for effect in plan if isinstance(effect, Send)) - len(exchange.trailer)
     whole = not any(isinstance(effect, Hangup) for effect in plan)
     sent = 0
     by: Ended = "client"
@@ -141,10 +181,6 @@ def _content_type(exchange: Exchange) -> str:
     # Text that is sent as it is stands for a proxy's page or for broken JSON, and the latter still claims to be JSON.
     is_page = isinstance(exchange.body, str) and exchange.body.lstrip().startswith("<")
     return "text/html; charset=utf-8" if is_page else "application/json"
-
-
-def _trailer(exchange: Exchange) -> bytes:
-    return b"" if exchange.chunks is None else exchange.codec.trailer
 
 
 def _content(body: Any) -> bytes:

@@ -14,7 +14,7 @@ MAX_BODY_BYTES = 64 * 1024 * 1024
 #: How much is parsed before the limits are looked at.
 _PIECE = 16 * 1024
 #: A target's path: the target may hold a query, and is absolute where a client takes this server for a proxy.
-_PATH = re.compile(r"(?:https?://[^/?#]*)?([^?#]*)", re.IGNORECASE)
+_PATH = re.compile(r"(?:https?://[^/?#]*)?([^?#]*)(?:\?([^#]*))?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Request:
     """
     A request that came whole.
 
-    `path` is percent-encoded still, since only then a `%2F` is no separator. Header names are lower case; the values of one that came
+    `path` is percent-encoded still, since only then a `%2F` is no separator; `query` is what stands behind its `?`. Header names are lower case; the values of one that came
     twice are joined by a comma. `version` is "1.1" or "1.0".
     """
 
@@ -32,6 +32,7 @@ class Request:
     body: bytes
     version: str
     keep_alive: bool
+    query: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +119,15 @@ class RequestParser:
             return
         if not self._refused:
             target = self._target.decode("latin-1")
-            path = _PATH.match(target)[1] or "/"  # type: ignore[index] # matches any text
+            path, query = _PATH.match(target).groups(default="")  # type: ignore[union-attr] # matches any text
             request = Request(
-                self._method, path, self._headers, bytes(self._body), version=self._version, keep_alive=self._keep_alive
+                self._method,
+                path or "/",
+                self._headers,
+                bytes(self._body),
+                version=self._version,
+                keep_alive=self._keep_alive,
+                query=query,
             )
             self._found.append(request)
         self._begin()

@@ -56,10 +56,10 @@ class CallableModel:
     def _steps(self, body: dict[str, Any], headers: Mapping[str, str] | None) -> Generator[Any, None, None]:
         """What the agent gets, one by one; `_SILENCE` where the shell must stay silent until it may go on."""
         lowered = {name.lower(): value for name, value in (*self.headers.items(), *(headers or {}).items())}
-        path = CODECS[self.wire].paths[0]
+        path = CODECS[self.wire].path
         exchange = self.endpoint.exchange(self.wire, path, body, lowered)
         chunks = iter(exchange.chunks or ())
-        with closing(delivery(exchange, self.endpoint.done)) as effects:
+        with closing(delivery(exchange, self.endpoint.done, recut=False)) as effects:
             for effect in effects:
                 match effect:
                     case Wait(delay_s=math.inf):

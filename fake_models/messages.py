@@ -129,19 +129,40 @@ class Stall:
 
 
 @dataclass(frozen=True, slots=True)
+class ErrorEvent:
+    """A stream tells of an error after so many chunks, in its wire's words, and ends. Without a stream it is the error alone."""
+
+    error: ErrorReply
+    after_chunks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NoConnection:
+    """No byte of an answer: the connection is refused, or, where it is there already, reset."""
+
+
+Break = Cut | Stall | ErrorEvent | NoConnection
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """
     What the model says to one request.
 
-    `error` excludes parts. `wait_s` is virtual time before the first byte. `broken` is applied while the reply is written.
+    `error` excludes parts. `wait_s` is the scenario's time before the first byte, `pace_s` that between two chunks. `broken`
+    is applied while the reply is written. `finish` is sent as the finish reason in place of the wire's word for `stop`.
+    `quirks` names ways to stray from the wire, see `Codec.quirks`.
     """
 
     parts: tuple[Part, ...] = ()
     stop: Stop = "stop"
     usage: Usage | None = None
     error: ErrorReply | None = None
-    broken: Cut | Stall | None = None
+    broken: Break | None = None
     wait_s: float = 0.0
+    pace_s: float = 0.0
+    finish: str | None = None
+    quirks: tuple[str, ...] = ()
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:

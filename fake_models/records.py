@@ -6,12 +6,14 @@ from dataclasses import asdict
 from typing import Any
 
 from fake_models.exchange import Exchange
-from fake_models.messages import Cut, Part, Reply, Text, Thinking, ToolCall
+from fake_models.messages import Break, Cut, ErrorEvent, NoConnection, Part, Reply, Stall, Text, Thinking, ToolCall
 from fake_models.script import Played
 
 #: Headers whose values are recorded as digests only.
 SECRET_HEADERS = ("authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie")
 
+#: What a recording calls a break.
+BREAKS: Mapping[type[Break], str] = {Cut: "cut", Stall: "stall", ErrorEvent: "error_event", NoConnection: "refuse"}
 PART_TYPES: Mapping[type[Part], str] = {Text: "text", Thinking: "thinking", ToolCall: "tool_call"}
 
 
@@ -52,10 +54,14 @@ def reply_data(
 
 
 def _fault(reply: Reply, body: Any) -> dict[str, Any] | None:
-    """What is wrong with a reply: `error`, `cut`, `stall`; None for a sound one."""
+    """What is wrong with a reply: `error`, a break by its name, `finish`, `quirks`; None for a sound one."""
     fault: dict[str, Any] = {}
     if reply.error is not None:
         fault["error"] = {**asdict(reply.error), "body": body}
     if reply.broken is not None:
-        fault["cut" if isinstance(reply.broken, Cut) else "stall"] = asdict(reply.broken)
+        fault[BREAKS[type(reply.broken)]] = asdict(reply.broken)
+    if reply.finish is not None:
+        fault["finish"] = reply.finish
+    if reply.quirks:
+        fault["quirks"] = list(reply.quirks)
     return fault or None

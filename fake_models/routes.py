@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from fake_models.messages import ErrorReply
 from fake_models.wire import CODECS
 from fake_models.wire.codec import Codec
 
@@ -20,14 +21,15 @@ def unmodelled(method: str, path: str) -> tuple[int, Any]:
     if method in {"GET", "HEAD"} and path.endswith("/models"):
         return 200, MODELS
     if _codec(path) is not None:
-        return 405, error_body(f"{method} is not allowed on {path}. This model answers POST there.")
-    known = sorted({path for codec in CODECS.values() for path in codec.paths})
-    return 404, error_body(f"Unknown request URL: {method} {path}. This model answers POST {', '.join(known)}.")
+        return 405, error_body(f"{method} is not allowed on {path}. This model answers POST there.", path)
+    known = ", ".join(codec.path for codec in CODECS.values())
+    return 404, error_body(f"Unknown request URL: {method} {path}. This model answers POST {known}.", path)
 
 
-def error_body(message: str, kind: str = "invalid_request_error") -> Any:
-    """An error that no script wrote, as a provider spells it."""
-    return {"error": {"message": message, "type": kind, "param": None, "code": None}}
+def error_body(message: str, path: str, status: int = 400) -> Any:
+    """An error that no script wrote, as the provider spells it whose wire the path is."""
+    codec = _codec(path) or CODECS["openai_chat"]
+    return codec.error(ErrorReply(status, message))
 
 
 def json_or_text(content: bytes) -> Any:
@@ -39,4 +41,4 @@ def json_or_text(content: bytes) -> Any:
 
 
 def _codec(path: str) -> Codec | None:
-    return next((codec for codec in CODECS.values() if path.endswith(codec.paths)), None)
+    return next((codec for codec in CODECS.values() if codec.route.search(path)), None)

@@ -7,13 +7,12 @@ from typing import Any, Literal
 from fake_models.errors import ScriptError
 from fake_models.matching import When, misfit
 from fake_models.messages import (
-    Cut,
+    Break,
     EmptyShape,
     ErrorReply,
     ModelRequest,
     Part,
     Reply,
-    Stall,
     Stop,
     Text,
     Thinking,
@@ -55,8 +54,8 @@ class ErrorTurn:
 class Turn:
     """
     One step of a script: what the model says (`say`, `think`, `answer`, `calls`, `empty`, `stop`, `usage`), or how it fails
-    (`error`, `overflow`), how the reply is `broken` on its way, and when the turn is played (`when`, `optional`, `repeat`,
-    `wait_s`). `repeat` is a count or FOREVER. `stop` None: `tool_calls` with calls, else `stop`.
+    (`error`, `overflow`), how the reply is `broken` on its way, slowed (`wait_s`, `pace_s`) or spelled (`finish`, `quirks`), and
+    when the turn is played (`when`, `optional`, `repeat`). `repeat` is a count or FOREVER. `stop` None: `tool_calls` with calls, else `stop`.
     """
 
     say: str | None = None
@@ -68,11 +67,14 @@ class Turn:
     usage: Usage | None = None
     error: ErrorTurn | None = None
     overflow: Literal["code", "openai", "anthropic", "unknown", "length"] | None = None
-    broken: Cut | Stall | None = None
+    broken: Break | None = None
     when: When | None = None
     optional: bool = False
     repeat: int = 1
     wait_s: float = 0.0
+    pace_s: float = 0.0
+    finish: str | None = None
+    quirks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +223,9 @@ def _reply(turn: Turn, request: ModelRequest, world: World) -> tuple[Reply, tupl
         error=_error(turn),
         broken=turn.broken,
         wait_s=turn.wait_s,
+        pace_s=turn.pace_s,
+        finish=turn.finish,
+        quirks=turn.quirks,
     )
     return reply, rendered.resolved
 

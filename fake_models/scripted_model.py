@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, Literal, Protocol
 
+from fake_models.chunking import Chunking
 from fake_models.exchange import Ended, Exchange, exchange_of
 from fake_models.messages import ErrorReply, ModelRequest, World
 from fake_models.overflow import Spelling, overflow_reply
 from fake_models.provider_rules import Breach, breaches, refusal
 from fake_models.records import digests, reply_data, retry_count
 from fake_models.script import Cursor, Missed, Played, Script, answer, unplayed
-from fake_models.wire.codec import Chunking, Codec, Stamp, compact
+from fake_models.wire.codec import Codec, Stamp, compact
 
 #: The words in which a wire's provider refuses a prompt that is too long; the others say it as OpenAI does.
 OVERFLOW_SPELLING: Mapping[str, Spelling] = {"anthropic_messages": "anthropic"}
@@ -149,7 +150,7 @@ class ScriptedModel:
         written = compact(body)
         body = json.loads(written)
         codec = self._codecs[wire]
-        request = codec.decode(body if isinstance(body, dict) else {})
+        request = codec.decode(body if isinstance(body, dict) else {}, path)
         side = self._host.side(request, headers)
         run = self._run_of(request)
         call = self._host.next_call()
@@ -219,6 +220,7 @@ class ScriptedModel:
     def _say(
         self, call: str, codec: Codec, request: ModelRequest, played: Played, *, observed: list[str], created: int
     ) -> Exchange:
+        played = replace(played, reply=codec.carried(played.reply))
         stamp = Stamp(f"reply_{call}", created, request.model)
         exchange = exchange_of(call, codec, played.reply, request=request, stamp=stamp, chunking=self._chunking)
         told = request.include_usage or not request.stream

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, cast
 from urllib.parse import quote, unquote
 
+from fake_models import asgi
+from fake_models.asgi import App
 from fake_models.effects import Hangup, Head, Send, Wait
 from fake_models.errors import ListenError
 from fake_models.exchange import Endpoint, Exchange, content_length, delivery
@@ -38,6 +40,9 @@ class Guest(Protocol):
     def endpoint(self) -> Endpoint:
         """The session's model."""
 
+    def app(self, below: str) -> App | None:
+        """What answers the path below the token, percent-encoded still, in place of model and tools; None: these do."""
+
     async def settle(self) -> None:
         """Awaited before a request or a tool call is handed on, so that what the agent did before it can be heard first."""
 
@@ -59,13 +64,22 @@ class Server:
     """
     Serves while it is entered (`async with`), on the loop it was entered on, where all its methods are called.
 
-    `port` 0 takes a free one, which `port` tells from then on. `sleep` is how a scenario's wait becomes real time. Leaving
-    ends every connection and task.
+    `port` 0 takes a free one, which `port` tells from then on. `sleep` is how a scenario's wait becomes real time. `app`
+    answers what is asked below `app_path`, which belongs to no session. Leaving ends every connection and task.
     """
 
-    def __init__(self, port: int = 0, *, sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep) -> None:
+    def __init__(
+        self,
+        port: int = 0,
+        *,
+        sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep,
+        app: App | None = None,
+        app_path: str = "/control",
+    ) -> None:
         self.port = port
         self._sleep = sleep
+        self._app = app
+        self._app_path = app_path
         self._mounted: dict[str, _Mounted] = {}
         self._connections: set[Connection] = set()
         self._leaving = AsyncExitStack()
@@ -120,18 +134,21 @@ class Server:
             await self._route(request, answer)
         except Exception as error:
             if not answer.begun:
-                await _say(answer, 500, error_body(f"The kit failed to answer: {error!r}", "server_error"))
+                await _say(answer, 500, _wrong(request, f"The kit failed to answer: {error!r}", 500))
             raise
 
     async def _route(self, request: Request | Refused, answer: Answer) -> None:
         if isinstance(request, Refused):
-            await _say(answer, request.status, error_body(request.message))
+            await _say(answer, request.status, _wrong(request, request.message, request.status))
+            return
+        if self._app is not None and request.path.startswith(self._app_path):
+            await asgi.serve(self._app, request, request.path, answer)
             return
         found = _SESSION.fullmatch(request.path)
         token = unquote(found["token"]) if found else None
         mounted = self._mounted.get(token) if token is not None else None
         if found is None or mounted is None:
-            await _say(answer, 404, error_body(_stray(request, token)))
+            await _say(answer, 404, _wrong(request, _stray(request, token), 404))
             return
         task = cast("asyncio.Task[Any]", asyncio.current_task())
         mounted.tasks.add(task)
@@ -142,7 +159,9 @@ class Server:
 
     async def _serve(self, guest: Guest, request: Request, below: str, answer: Answer) -> None:
         path = unquote(below)
-        if request.method == "POST" and below.startswith(TOOLS):
+        if (app := guest.app(below)) is not None:
+            await asgi.serve(app, request, below, answer)
+        elif request.method == "POST" and below.startswith(TOOLS):
             await guest.settle()
             name = unquote(below.removeprefix(TOOLS))
             given = json_or_text(request.body)
@@ -155,9 +174,8 @@ class Server:
             exchange = guest.endpoint.exchange(codec.name, path, json_or_text(request.body), request.headers)
             await self._deliver(exchange, guest.endpoint, answer)
         elif below.startswith(TOOLS):
-            await _say(
-                answer, 405, error_body(f"{request.method} is not allowed on {path}. A tool answers POST there.")
-            )
+            said = f"{request.method} is not allowed on {path}. A tool answers POST there."
+            await _say(answer, 405, _wrong(request, said, 405))
         else:
             await _say(answer, *unmodelled(request.method, path))
 
@@ -186,6 +204,10 @@ async def _say(answer: Answer, status: int, body: Any) -> None:
     answer.begin(status, _JSON + (_ALLOW if status == 405 else ()), len(content))
     await answer.send(content)
     answer.end()
+
+
+def _wrong(request: Request | Refused, message: str, status: int) -> Any:
+    return error_body(message, request.path if isinstance(request, Request) else "", status)
 
 
 def _stray(request: Request, token: str | None) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from conformance.agent_side import ToolFailed
 from conformance.session import Session
+from fake_models.asgi import App
 from fake_models.scripted_model import ScriptedModel
 
 
@@ -20,6 +21,10 @@ class Guest:
     def endpoint(self) -> ScriptedModel:
         """The session's model."""
         return self.session.model
+
+    def app(self, below: str) -> App | None:  # noqa: ARG002 - the server's protocol
+        """Model and tools answer all."""
+        return None
 
     async def settle(self) -> None:
         """Read the agent's own channel first."""

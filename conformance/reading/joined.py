@@ -158,7 +158,9 @@ def _call(found: Mapping[str, Record], wire: str) -> Call:
         run=asked.data["run"],
         seq=asked.seq,
         body=body,
-        request=CODECS[asked.data.get("wire", wire)].decode(body if isinstance(body, Mapping) else {}),
+        request=CODECS[asked.data.get("wire", wire)].decode(
+            body if isinstance(body, Mapping) else {}, asked.data.get("path", "")
+        ),
         reply=reply,
         refused=refused.data if refused else None,
         refused_seq=refused.seq if refused else None,
@@ -198,7 +200,7 @@ def _reply(record: Record, done: Record | None) -> Reply:
 
 
 def _no_reply(fault: Mapping[str, Any] | None) -> bool:
-    return fault is not None and "error" in fault
+    return fault is not None and not fault.keys().isdisjoint(("error", "error_event", "refuse"))
 
 
 def _empty_shape(texts: Sequence[str | None], thought: bool) -> str | None:  # noqa: FBT001 - a fact of the reply

@@ -3,11 +3,9 @@
 from conformance.reading.outcome import claimed
 from conformance.reading.view import Call, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Level, Rule
-from fake_models.provider_rules import PROVIDER_RULES
+from fake_models.provider_rules import known_rule
 
 _ISSUES = "https://github.com/"
-#: Provider rules that are not certain: a refusal by one of them warns, as in WIRE-1.
-_UNCERTAIN = frozenset(rule.id for rule in PROVIDER_RULES if rule.confidence == "B")
 
 
 def is_remembered(view: View) -> str | None:
@@ -45,7 +43,7 @@ def the_next_run_is_accepted(view: View) -> Judged:
                 "accepts was expected, however the run before ended",
                 first.refused_seq or first.seq,
                 related=(before.end_seq, first.seq),
-                level=_level(rule),
+                level=_level(rule, first),
             )
 
 
@@ -76,8 +74,10 @@ def _broke_from_the_start(rule: str, run: Run, view: View) -> bool:
     return bool(opening.main) and _broken(opening.main[0]) == rule
 
 
-def _level(rule: str) -> Level | None:
-    return SHOULD if rule in _UNCERTAIN else None
+def _level(rule: str, call: Call) -> Level | None:
+    """A refusal by a rule that is not certain warns, as in WIRE-1."""
+    known = known_rule(call.request.wire, rule)
+    return SHOULD if known is not None and known.confidence == "B" else None
 
 
 def _ended(run: Run, view: View) -> str:

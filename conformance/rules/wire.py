@@ -5,9 +5,7 @@ from collections.abc import Mapping
 from conformance.reading.view import Call, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Rule
 from fake_models.messages import Message
-from fake_models.provider_rules import PROVIDER_RULES, Breach, ProviderRule, breaches
-
-_BY_ID: Mapping[str, ProviderRule] = {rule.id: rule for rule in PROVIDER_RULES}
+from fake_models.provider_rules import Breach, breaches, known_rule
 
 
 def _wire_1(view: View) -> Judged:
@@ -36,7 +34,7 @@ def _breaches(call: Call) -> tuple[Breach, ...]:
 def _refusal(call: Call, broken: tuple[Breach, ...]) -> Finding:
     refused = call.refused or {}
     rule, words = str(refused["rule"]), str(refused["message"])
-    known = _BY_ID.get(rule)
+    known = known_rule(call.request.wire, rule)
     param = next((breach.param for breach in broken if breach.rule.id == rule), None)
     return Finding(
         f"{call.id} was refused with status {refused['status']}: {_told(rule, words, param, call)}",
@@ -47,7 +45,7 @@ def _refusal(call: Call, broken: tuple[Breach, ...]) -> Finding:
 
 
 def _told(rule: str, words: str, param: str | None, call: Call) -> str:
-    known = _BY_ID.get(rule)
+    known = known_rule(call.request.wire, rule)
     source = f" (confidence {known.confidence}, seen in {known.source})" if known else ""
     at = f" at {param}" if param else ""
     shape = ", ".join(map(_shape, call.request.messages))

@@ -1,12 +1,12 @@
 """OpenAI Chat Completions: requests to values, replies to JSON. Pure; judges no request and knows no socket."""
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from fake_models.messages import ErrorReply, Message, ModelRequest, Reply, Stop, Text, Thinking, ToolCall, ToolSpec
-from fake_models.wire.codec import Chunking, Codec, Stamp, compact
+from fake_models.wire.codec import Codec, Pieces, Stamp, UsualError, compact, mapping, mappings, spelled, text
 
 NAME = "openai_chat"
 
@@ -15,18 +15,7 @@ FINISH_REASONS = MappingProxyType[Stop, str](
 )
 
 
-@dataclass(frozen=True, slots=True)
-class UsualError:
-    """What the provider says with a status when a script names no more than that; `code` tells rows of one status apart."""
-
-    status: int
-    code: str | None
-    type: str
-    message: str
-    param: str | None = None
-
-
-#: The first row of a status is its default. Types and codes are the provider's; the messages are this project's own where
+#: Types and codes are the provider's; the messages are this project's own where
 #: the provider's wording is not public.
 USUAL_ERRORS = (
     UsualError(400, None, "invalid_request_error", "The request is not one this model accepts."),
@@ -64,18 +53,18 @@ USUAL_ERRORS = (
 )
 
 
-def decode(body: Mapping[str, Any]) -> ModelRequest:
+def decode(body: Mapping[str, Any], path: str = "") -> ModelRequest:  # noqa: ARG001 - other wires read the path
     """Read a request. Never raises: what has another shape than the wire's is left out."""
-    fields = _mapping(body)
+    fields = mapping(body)
     tools = fields.get("tools")
     return ModelRequest(
         wire=NAME,
-        model=_text(fields.get("model")),
-        messages=tuple(_message(message) for message in _mappings(fields.get("messages"))),
-        tools=tuple(_tool_spec(tool) for tool in _mappings(tools)) if isinstance(tools, list | tuple) else None,
+        model=text(fields.get("model")),
+        messages=tuple(_message(message) for message in mappings(fields.get("messages"))),
+        tools=tuple(_tool_spec(tool) for tool in mappings(tools)) if isinstance(tools, list | tuple) else None,
         tool_choice=_tool_choice(fields.get("tool_choice")),
         stream=fields.get("stream") is True,
-        include_usage=_mapping(fields.get("stream_options")).get("include_usage") is True,
+        include_usage=mapping(fields.get("stream_options")).get("include_usage") is True,
         size=len(compact(fields.get("messages", []))),
     )
 
@@ -87,11 +76,16 @@ def whole(reply: Reply, stamp: Stamp) -> dict[str, Any]:
         message["reasoning_content"] = thinking
     if reply.calls:
         message["tool_calls"] = [_call(call, call.arguments) for call in reply.calls]
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": FINISH_REASONS[reply.stop]}
+    choice = {
+        "index": 0,
+        "message": message,
+        "logprobs": None,
+        "finish_reason": reply.finish or FINISH_REASONS[reply.stop],
+    }
     return {**_envelope(stamp, "chat.completion"), "choices": [choice], **_usage(reply)}
 
 
-def chunks(reply: Reply, stamp: Stamp, request: ModelRequest, chunking: Chunking) -> tuple[dict[str, Any], ...]:
+def chunks(reply: Reply, stamp: Stamp, request: ModelRequest, pieces: Pieces) -> tuple[dict[str, Any], ...]:
     """
     Payloads of a streamed reply.
 
@@ -103,23 +97,18 @@ def chunks(reply: Reply, stamp: Stamp, request: ModelRequest, chunking: Chunking
     pending = {"usage": None} if reported else {}
     said = tuple(
         {**envelope, "choices": [{"index": 0, "delta": delta, "finish_reason": None}], **pending}
-        for delta in _deltas(reply, chunking)
+        for delta in _deltas(reply, pieces)
     )
-    finish = {"index": 0, "delta": {}, "finish_reason": FINISH_REASONS[reply.stop]}
+    finish = {"index": 0, "delta": {}, "finish_reason": reply.finish or FINISH_REASONS[reply.stop]}
     last = {**envelope, "choices": [finish], **pending}
     return (*said, last, *(({**envelope, "choices": [], **reported},) if reported else ()))
 
 
 def error(reply: ErrorReply) -> dict[str, Any]:
     """Body of an error. What the reply leaves open is filled in with the provider's usual words for status and code."""
-    usual = _usual(reply.status, reply.code)
-    spelled = {
-        "message": reply.message or usual.message,
-        "type": reply.type or usual.type,
-        "param": reply.param or usual.param,
-        "code": reply.code or usual.code,
-    }
-    return {"error": spelled}
+    kind = "server_error" if reply.status >= 500 else "invalid_request_error"
+    full = spelled(reply, USUAL_ERRORS, UsualError(reply.status, None, kind, f"HTTP status {reply.status}."))
+    return {"error": {"message": full.message, "type": full.type, "param": full.param, "code": full.code}}
 
 
 def frame(payload: Any) -> bytes:
@@ -127,18 +116,18 @@ def frame(payload: Any) -> bytes:
     return b"data: " + compact(payload) + b"\n\n"
 
 
-def _deltas(reply: Reply, chunking: Chunking) -> Iterator[dict[str, Any]]:
+def _deltas(reply: Reply, pieces: Pieces) -> Iterator[dict[str, Any]]:
     content = _content(reply)
     # The pieces come later; the opening delta only tells an empty text from none.
     yield {"role": "assistant", "content": None if content is None else "", "refusal": None}
-    for piece in chunking(_thinking(reply)):
+    for piece in pieces(_thinking(reply)):
         yield {"reasoning_content": piece}
-    for piece in chunking(content or ""):
+    for piece in pieces(content or ""):
         yield {"content": piece}
     for index, call in enumerate(reply.calls):
         # Clients join names and ids of later deltas as they join arguments, so both stand in the first one only.
         yield {"tool_calls": [{"index": index, **_call(call, "")}]}
-        for piece in chunking(call.arguments):
+        for piece in pieces(call.arguments):
             yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
 
 
@@ -175,20 +164,12 @@ def _envelope(stamp: Stamp, kind: str) -> dict[str, Any]:
     return {"id": stamp.id, "object": kind, "created": stamp.created, "model": stamp.model}
 
 
-def _usual(status: int, code: str | None) -> UsualError:
-    rows = [row for row in USUAL_ERRORS if row.status == status]
-    rest = UsualError(
-        status, None, "server_error" if status >= 500 else "invalid_request_error", f"HTTP status {status}."
-    )
-    return next((row for row in rows if code is not None and row.code == code), rows[0] if rows else rest)
-
-
 def _message(message: Mapping[str, Any]) -> Message:
     call_id = message.get("tool_call_id")
     return Message(
-        role=_text(message.get("role")),
+        role=text(message.get("role")),
         content=_joined(message.get("content")),
-        tool_calls=tuple(_tool_call(call) for call in _mappings(message.get("tool_calls"))),
+        tool_calls=tuple(_tool_call(call) for call in mappings(message.get("tool_calls"))),
         tool_call_id=call_id if isinstance(call_id, str) else None,
     )
 
@@ -196,56 +177,48 @@ def _message(message: Mapping[str, Any]) -> Message:
 def _joined(content: Any) -> str | None:
     if content is None or isinstance(content, str):
         return content
-    return "".join(_text(part.get("text")) for part in _mappings(content) if part.get("type") == "text")
+    return "".join(text(part.get("text")) for part in mappings(content) if part.get("type") == "text")
 
 
 def _tool_call(call: Mapping[str, Any]) -> ToolCall:
-    function = _mapping(call.get("function"))
+    function = mapping(call.get("function"))
     call_id = call.get("id")
     return ToolCall(
         id=call_id if isinstance(call_id, str) else None,
-        name=_text(function.get("name")),
-        arguments=_text(function.get("arguments")),
+        name=text(function.get("name")),
+        arguments=text(function.get("arguments")),
     )
 
 
 def _tool_spec(tool: Mapping[str, Any]) -> ToolSpec:
-    function = _mapping(tool.get("function"))
+    function = mapping(tool.get("function"))
     return ToolSpec(
-        name=_text(function.get("name")),
-        description=_text(function.get("description")),
-        parameters=_mapping(function.get("parameters")),
+        name=text(function.get("name")),
+        description=text(function.get("description")),
+        parameters=mapping(function.get("parameters")),
     )
 
 
 def _tool_choice(choice: Any) -> str | None:
     if isinstance(choice, str):
         return choice
-    fields = _mapping(choice)
-    named = _mapping(fields.get("function")).get("name") or _mapping(fields.get("allowed_tools")).get("mode")
+    fields = mapping(choice)
+    named = mapping(fields.get("function")).get("name") or mapping(fields.get("allowed_tools")).get("mode")
     return named if isinstance(named, str) else None
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _mappings(value: Any) -> tuple[Mapping[str, Any], ...]:
-    return tuple(item for item in value if isinstance(item, Mapping)) if isinstance(value, list | tuple) else ()
 
 
 CODEC = Codec(
     name=NAME,
-    paths=("/v1/chat/completions", "/chat/completions"),
+    route=re.compile(r"/chat/completions$"),
+    path="/v1/chat/completions",
+    base="/v1",
     decode=decode,
     whole=whole,
     chunks=chunks,
     error=error,
+    error_event=error,
     frame=frame,
     trailer=b"data: [DONE]\n\n",
     stream_type="text/event-stream",
+    comment=b": keep-alive\n\n",
 )

@@ -8,7 +8,7 @@ import httpx
 import openai
 from reply_endpoint import ReplyEndpoint
 
-from fake_models.chunking import per_character
+from fake_models.chunking import CHARACTER
 from fake_models.httpx_transport import transport
 from fake_models.messages import Cut, ErrorReply, Reply, Text, ToolCall
 
@@ -17,7 +17,7 @@ CALLS = Reply((ToolCall("c1", "f", '{"x":"时"}'), ToolCall("c2", "g", "{bad")),
 
 
 def client(*replies):
-    endpoint = ReplyEndpoint(*replies, chunking=per_character)
+    endpoint = ReplyEndpoint(*replies, chunking=CHARACTER)
     http = httpx.Client(transport=transport(endpoint, httpx))
     return openai.OpenAI(api_key="k", base_url="http://127.0.0.1:9/v1", http_client=http, max_retries=2)
 

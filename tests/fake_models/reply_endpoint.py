@@ -1,13 +1,13 @@
 """An endpoint for tests: gives the replies it was made with, in order, and remembers all it is told. Judges nothing."""
 
-from fake_models.chunking import whole
+from fake_models.chunking import WHOLE
 from fake_models.exchange import exchange_of
 from fake_models.wire import CODECS
 from fake_models.wire.codec import Stamp
 
 
 class ReplyEndpoint:
-    def __init__(self, *replies, chunking=whole):
+    def __init__(self, *replies, chunking=WHOLE):
         self.replies = list(replies)
         self.chunking = chunking
         self.requests = []

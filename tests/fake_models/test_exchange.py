@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from fake_models.chunking import whole
+from fake_models.chunking import WHOLE
 from fake_models.effects import Hangup, Head, Send, Wait
 from fake_models.exchange import Exchange, delivery, effects, exchange_of
 from fake_models.messages import Cut, ErrorReply, ModelRequest, Reply, Stall, Text
@@ -18,7 +18,7 @@ JSON_HEAD = Head(200, (("Content-Type", "application/json"),))
 
 
 def stream(**changes):
-    return Exchange("m1", CODEC, 200, chunks=CHUNKS, **changes)
+    return Exchange("m1", CODEC, 200, chunks=CHUNKS, trailer=CODEC.trailer, **changes)
 
 
 def body(**changes):
@@ -111,7 +111,7 @@ def test_an_error_says_in_both_headers_when_to_come_back(seconds, headers):
 
 def answer(reply, *, streamed=True):
     request = ModelRequest("openai_chat", "m", (), stream=streamed)
-    return exchange_of("m1", CODEC, reply, request=request, stamp=Stamp("id", 1, "m"), chunking=whole)
+    return exchange_of("m1", CODEC, reply, request=request, stamp=Stamp("id", 1, "m"), chunking=WHOLE)
 
 
 def test_an_error_is_never_a_stream_and_its_own_body_stands():

@@ -6,7 +6,7 @@ import openai
 import pytest
 from reply_endpoint import ReplyEndpoint
 
-from fake_models.chunking import per_character, whole
+from fake_models.chunking import CHARACTER, WHOLE
 from fake_models.httpx_transport import transport
 from fake_models.messages import Cut, ErrorReply, Reply, Stall, Text, Thinking, ToolCall, Usage
 
@@ -128,7 +128,7 @@ REPLIES = {
 }
 
 
-@pytest.mark.parametrize("chunking", [whole, per_character])
+@pytest.mark.parametrize("chunking", [WHOLE, CHARACTER])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("reply", "expected"), REPLIES.values(), ids=REPLIES.keys())
 def test_the_sdk_hears_what_the_reply_says(reply, expected, way, chunking):
@@ -185,7 +185,7 @@ def test_the_sdk_comes_back_at_once_where_the_error_says_so():
 
 @pytest.mark.parametrize("way", [streaming, async_streaming])
 def test_a_stream_that_is_cut_cleanly_just_ends(way):
-    endpoint = ReplyEndpoint(Reply((Text("hello"),), broken=Cut(after_chunks=3)), chunking=per_character)
+    endpoint = ReplyEndpoint(Reply((Text("hello"),), broken=Cut(after_chunks=3)), chunking=CHARACTER)
 
     assert way(endpoint) == {**NOTHING, "content": "he", "finish_reason": None}
     assert [by for _, _, by in endpoint.done_calls] == ["cut"]
@@ -196,7 +196,7 @@ def test_a_stream_that_is_cut_cleanly_just_ends(way):
     "broken", [Cut(after_chunks=3, reset=True), Cut(after_bytes=100, reset=True), Stall(after_chunks=1)], ids=repr
 )
 def test_a_stream_that_is_reset_raises(way, broken):
-    endpoint = ReplyEndpoint(Reply((Text("hello"),), broken=broken), chunking=per_character)
+    endpoint = ReplyEndpoint(Reply((Text("hello"),), broken=broken), chunking=CHARACTER)
 
     with pytest.raises((openai.APIConnectionError, httpx2.ReadError)):
         way(endpoint)
@@ -227,7 +227,7 @@ def test_a_whole_body_that_is_broken_is_a_connection_error(way, broken, cause):
 
 
 def test_a_reader_that_stops_early_has_left():
-    endpoint = ReplyEndpoint(Reply((Text("hello"),)), chunking=per_character)
+    endpoint = ReplyEndpoint(Reply((Text("hello"),)), chunking=CHARACTER)
     stream = client(endpoint).chat.completions.create(**STREAM)
     next(iter(stream))
     stream.close()

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 from reply_endpoint import ReplyEndpoint
 
-from fake_models.chunking import per_character
+from fake_models.chunking import CHARACTER
 from fake_models.errors import ModelError, StreamBroken
 from fake_models.in_process import CallableModel
 from fake_models.messages import Cut, ErrorReply, Reply, Stall, Text, ToolCall
@@ -50,7 +50,7 @@ def test_a_body_goes_in_and_a_body_comes_out(ask):
 
 @STREAMING
 def test_a_stream_asks_for_one_and_gives_chunks(ask):
-    endpoint = ReplyEndpoint(HELLO, chunking=per_character)
+    endpoint = ReplyEndpoint(HELLO, chunking=CHARACTER)
     chunks = ask(endpoint)
 
     assert endpoint.requests[0]["body"] == {**BODY, "stream": True}
@@ -112,7 +112,7 @@ def test_a_whole_body_that_is_cut_is_broken(ask, cut):
 @STREAMING
 @pytest.mark.parametrize(("chunks", "text"), [(0, ""), (1, ""), (3, "he"), (6, "hello"), (99, "hello")])
 def test_a_stream_that_is_cut_cleanly_just_ends(ask, chunks, text):
-    endpoint = ReplyEndpoint(Reply((Text("hello"),), broken=Cut(after_chunks=chunks)), chunking=per_character)
+    endpoint = ReplyEndpoint(Reply((Text("hello"),), broken=Cut(after_chunks=chunks)), chunking=CHARACTER)
 
     assert said(ask(endpoint)) == text
     assert [by for _, _, by in endpoint.done_calls] == ["cut"]
@@ -120,14 +120,14 @@ def test_a_stream_that_is_cut_cleanly_just_ends(ask, chunks, text):
 
 @pytest.mark.parametrize("spare", [0, 1, -1])
 def test_only_chunks_that_went_out_whole_are_given(spare):
-    complete = ReplyEndpoint(HELLO, chunking=per_character)
+    complete = ReplyEndpoint(HELLO, chunking=CHARACTER)
     frames = CallableModel(complete).stream_model(BODY)
     next(frames)
     next(frames)
     frames.close()
     ((_, two_frames, by),) = complete.done_calls
     endpoint = ReplyEndpoint(
-        Reply((Text("hello"),), broken=Cut(after_bytes=two_frames + spare)), chunking=per_character
+        Reply((Text("hello"),), broken=Cut(after_bytes=two_frames + spare)), chunking=CHARACTER
     )
 
     assert len(streaming(endpoint)) == (1 if spare < 0 else 2)
@@ -137,7 +137,7 @@ def test_only_chunks_that_went_out_whole_are_given(spare):
 
 def test_a_reset_is_raised_after_the_chunks_that_went_out():
     reply = Reply((Text("hello"),), broken=Cut(after_chunks=3, reset=True))
-    endpoint = ReplyEndpoint(reply, chunking=per_character)
+    endpoint = ReplyEndpoint(reply, chunking=CHARACTER)
     given = []
 
     with pytest.raises(StreamBroken):

@@ -34,12 +34,12 @@ def test_the_table_of_wires_names_each_by_its_own_name():
     [
         ("whole", "时间 ok", ("时间 ok",)),
         ("whole", "", ()),
-        ("per_character", "时a🙂", ("时", "a", "🙂")),
-        ("per_character", "", ()),
+        ("character", "时a🙂", ("时", "a", "🙂")),
+        ("character", "", ()),
     ],
 )
 def test_a_chunking_cuts_a_text_into_pieces_that_join_to_it(name, text, pieces):
-    assert CHUNKINGS[name](text) == pieces
+    assert CHUNKINGS[name].pieces(text) == pieces
 
 
 CONTENTS = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fake_models.chunking import whole
+from fake_models.chunking import WHOLE
 from fake_models.matching import When
 from fake_models.messages import Cut, Execution, Stall, Usage, World
 from fake_models.overflow import is_overflow
@@ -32,7 +32,7 @@ class Bench:
         self.model = ScriptedModel(
             record=lambda source, kind, data: self.records.append((source, kind, data)),
             host=self,
-            chunking=whole,
+            chunking=WHOLE,
             codecs=CODECS,
             **options,
         )

@@ -11,7 +11,7 @@ import openai
 import pytest
 from reply_endpoint import ReplyEndpoint
 
-from fake_models.chunking import per_character, whole
+from fake_models.chunking import CHARACTER, WHOLE
 from fake_models.errors import ListenError
 from fake_models.exchange import exchange_of
 from fake_models.httpx_transport import transport
@@ -53,6 +53,9 @@ class Session:
         self.endpoint = Endpoint(*replies, **options)
         self.answers = answers
         self.told = []
+
+    def app(self, below):
+        return None
 
     async def settle(self):
         await asyncio.sleep(0)
@@ -146,11 +149,11 @@ async def heard(client, url, body):
     return response.status_code, told, came, broken
 
 
-@pytest.mark.parametrize("chunking", [whole, per_character])
+@pytest.mark.parametrize("chunking", [WHOLE, CHARACTER])
 @pytest.mark.parametrize("body", [QUESTION, STREAM], ids=["blocking", "streaming"])
 @pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES.keys())
 def test_a_client_hears_over_the_server_what_it_hears_over_the_transport(reply, body, chunking):
-    if reply is REPLIES["long"] and chunking is per_character:
+    if reply is REPLIES["long"] and chunking is CHARACTER:
         reply = Reply((Text("x" * 3000),))
 
     async def run():
@@ -191,7 +194,7 @@ def test_the_sdk_hears_a_whole_reply_sync_and_async():
 def test_the_sdk_hears_a_stream_and_its_usage():
     async def run():
         reply = Reply((Text("hello"),), usage=Usage(11, 3))
-        async with serving(Session(reply, chunking=per_character)) as (_, (url,)), sdk(url) as client:
+        async with serving(Session(reply, chunking=CHARACTER)) as (_, (url,)), sdk(url) as client:
             chunks = [chunk async for chunk in await client.chat.completions.create(**STREAM)]
         said = [choice.delta.content for chunk in chunks for choice in chunk.choices if choice.delta.content]
         return said, chunks[-1].usage.total_tokens
@@ -242,7 +245,7 @@ async def listen(client, body, hear=lambda: None):
 @pytest.mark.parametrize("body", [QUESTION, STREAM], ids=["blocking", "streaming"])
 def test_a_stall_is_silence_until_the_client_has_waited_long_enough(body):
     async def run():
-        session = Session(Reply((Text("hello"),), broken=Stall(after_chunks=2)), chunking=per_character)
+        session = Session(Reply((Text("hello"),), broken=Stall(after_chunks=2)), chunking=CHARACTER)
         async with serving(session) as (_, (url,)), sdk(url, timeout=0.2) as client:
             with pytest.raises((openai.APITimeoutError, httpx2.ReadTimeout)):
                 await listen(client, body)
@@ -323,7 +326,7 @@ def test_an_answer_is_heard_to_have_ended_before_the_next_request_is():
                 told.append(f"done {call}")
 
         session = Session()
-        session.endpoint = Ordered(*[HELLO] * 20, chunking=per_character)
+        session.endpoint = Ordered(*[HELLO] * 20, chunking=CHARACTER)
         async with serving(session) as (_, (url,)), sdk(url) as client:
             for number in range(20):
                 await listen(client, STREAM if number % 2 else QUESTION)
@@ -379,7 +382,7 @@ def test_a_body_that_is_no_json_object_reaches_the_endpoint_which_judges_it(cont
         def exchange(wire, path, given, headers):
             asked.append(given)
             codec = CODECS[wire]
-            return exchange_of("m1", codec, HELLO, request=codec.decode({}), stamp=Stamp("i", 1, "m"), chunking=whole)
+            return exchange_of("m1", codec, HELLO, request=codec.decode({}), stamp=Stamp("i", 1, "m"), chunking=WHOLE)
 
         session.endpoint.exchange = exchange
         async with serving(session) as (server, _):
@@ -467,7 +470,7 @@ def test_the_models_can_be_listed():
         ("POST", "/s/over/v1/chat/completions", 404, "No session 'over' is open"),
         ("GET", "/s/over/v1/models", 404, "No session 'over' is open"),
         ("POST", "/s/over/tools/look", 404, "No session 'over' is open"),
-        ("POST", "/s/s0", 404, "POST /chat/completions"),
+        ("POST", "/s/s0", 404, "POST /v1/chat/completions"),
         ("POST", "/s/s0/v1/embeddings", 404, "Unknown request URL: POST /v1/embeddings"),
         ("POST", "/s/s0/tools", 404, "POST /tools"),
         ("GET", "/s/s0/v1/chat/completions", 405, "GET is not allowed on /v1/chat/completions"),

@@ -1,24 +1,12 @@
-"""
-What a provider refuses before its model sees it, as data: one row per refusal, with where it was seen. Pure; sends nothing.
-
-`confidence` A is an error body that was quoted raw or captured from the provider, B one that only code and comments tell of.
-A enforces, B observes; three B rows enforce all the same because agents break them most. What providers accept has no row.
-"""
+"""What OpenAI refuses on Chat Completions before its model sees it. Pure; sends nothing."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import takewhile
-from typing import Any, Literal
+from typing import Any
 
-from fake_models.messages import ErrorReply
-
-#: Answer with the error, only report, or do nothing.
-Mode = Literal["enforce", "observe", "off"]
-Fields = Mapping[str, Any]
-#: Finds every breach in a raw body and names what the row's texts need to tell of it. Never raises.
-Check = Callable[["Body"], Iterator[Fields]]
+from fake_models.provider_rules.rule import CAPTURED, Fields, ProviderRule, WireRules
 
 
 class Body:
@@ -55,64 +43,6 @@ class Body:
 
 def _get(value: Any, key: str) -> Any:
     return value.get(key) if isinstance(value, Mapping) else None
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderRule:
-    """
-    One refusal. `message` and `param` are format strings over the fields that `check` names.
-
-    `source` says where the text was seen. A row whose mode is `off` is kept because the refusal is real, though no loop can
-    be blamed for it.
-    """
-
-    id: str
-    wire: str
-    status: int
-    type: str
-    code: str | None
-    param: str | None
-    message: str
-    source: str
-    confidence: Literal["A", "B"]
-    mode: Mode
-    check: Check
-
-
-@dataclass(frozen=True, slots=True)
-class Breach:
-    """A request that broke a rule, in the provider's words, and what is to be done about it."""
-
-    rule: ProviderRule
-    message: str
-    param: str | None
-    mode: Mode
-
-
-def breaches(wire: str, body: Fields, modes: Mapping[str, Mode] | None = None) -> tuple[Breach, ...]:
-    """
-    Every breach of the rules that are not off, in the order in which the provider looks; it reports the first.
-
-    `modes` overrides the mode of rules by id.
-    """
-    read = Body(body)
-    return tuple(
-        Breach(
-            rule=rule,
-            message=rule.message.format(**fields),
-            param=None if rule.param is None else rule.param.format(**fields),
-            mode=mode,
-        )
-        for rule in PROVIDER_RULES
-        if rule.wire == wire and (mode := (modes or {}).get(rule.id, rule.mode)) != "off"
-        for fields in rule.check(read)
-    )
-
-
-def refusal(breach: Breach) -> ErrorReply:
-    """Give the provider's answer to the breach."""
-    rule = breach.rule
-    return ErrorReply(rule.status, breach.message, type=rule.type, code=rule.code, param=breach.param)
 
 
 # No set: a role of an odd body may be unhashable.
@@ -270,18 +200,16 @@ def _duplicate_results(body: Body) -> Iterator[Fields]:
             seen.append((j, call_id))
 
 
-_CAPTURED = "validation parity table of kangminlee-maker/local-OAuth-CLI-API-adapter, direct observations 2026-08-30 to 2026-09-04"
-
 _CHAT: Mapping[str, Any] = {"wire": "openai_chat", "status": 400, "type": "invalid_request_error"}
 
 #: In the order in which the provider looks: model, messages, unknown keys, the keys one by one, then the conversation.
-PROVIDER_RULES = (
+_ROWS = (
     ProviderRule(
         id="model_missing",
         code=None,
         param=None,
         message="you must provide a model parameter",
-        source=_CAPTURED,
+        source=CAPTURED,
         confidence="A",
         mode="enforce",
         check=_model_missing,
@@ -292,7 +220,7 @@ PROVIDER_RULES = (
         code="missing_required_parameter",
         param="messages",
         message="Missing required parameter: 'messages'.",
-        source=_CAPTURED,
+        source=CAPTURED,
         confidence="A",
         mode="enforce",
         check=_messages_missing,
@@ -303,7 +231,7 @@ PROVIDER_RULES = (
         code="unknown_parameter",
         param="{key}",
         message="Unknown parameter: '{key}'.",
-        source=_CAPTURED,
+        source=CAPTURED,
         confidence="A",
         mode="off",
         check=_unknown_key,
@@ -314,7 +242,7 @@ PROVIDER_RULES = (
         code="empty_array",
         param="messages",
         message="Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
-        source=f"CopilotKit/CopilotKit#529; {_CAPTURED}",
+        source=f"CopilotKit/CopilotKit#529; {CAPTURED}",
         confidence="A",
         mode="enforce",
         check=_messages_empty,
@@ -325,7 +253,7 @@ PROVIDER_RULES = (
         code="invalid_value",
         param="messages[{i}].role",
         message="Invalid value: '{role}'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.",
-        source=_CAPTURED,
+        source=CAPTURED,
         confidence="A",
         mode="enforce",
         check=_role_unknown,
@@ -336,7 +264,7 @@ PROVIDER_RULES = (
         code=None,
         param="messages.[{i}].content",
         message="Invalid value for 'content': expected a string, got null.",
-        source=_CAPTURED,
+        source=CAPTURED,
         confidence="A",
         mode="enforce",
         check=_content_null,
@@ -348,7 +276,7 @@ PROVIDER_RULES = (
         param="messages[{i}].tool_calls",
         message="Invalid 'messages[{i}].tool_calls': empty array. Expected an array with minimum length 1, but got an empty array "
         "instead.",
-        source=f"home-assistant/core#118577, chatboxai/chatbox#2079; {_CAPTURED}",
+        source=f"home-assistant/core#118577, chatboxai/chatbox#2079; {CAPTURED}",
         confidence="A",
         mode="enforce",
         check=_tool_calls_empty,
@@ -371,7 +299,7 @@ PROVIDER_RULES = (
         param="tools[{i}].function.name",
         message="Invalid 'tools[{i}].function.name': empty string. Expected a string with minimum length 1, but got an empty string "
         "instead.",
-        source=_CAPTURED,
+        source=CAPTURED,
         confidence="A",
         mode="enforce",
         check=_tool_name_empty,
@@ -406,7 +334,7 @@ PROVIDER_RULES = (
         code=None,
         param="function_call",
         message="Invalid value for 'function_call': no function named '{name}' was specified in the 'functions' parameter.",
-        source=_CAPTURED,
+        source=CAPTURED,
         confidence="A",
         mode="enforce",
         check=_choice_unknown,
@@ -417,7 +345,7 @@ PROVIDER_RULES = (
         code="unsupported_parameter",
         param="max_tokens",
         message="Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-        source=_CAPTURED,
+        source=CAPTURED,
         confidence="A",
         mode="off",
         check=_max_tokens_on_reasoning_model,
@@ -470,3 +398,5 @@ PROVIDER_RULES = (
         **_CHAT,
     ),
 )
+
+RULES = WireRules("openai_chat", Body, _ROWS)

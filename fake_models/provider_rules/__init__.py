@@ -1,0 +1,48 @@
+"""
+What a provider refuses before its model sees it, as data: one row per refusal, with where it was seen. Pure; sends nothing.
+
+`confidence` A is an error body that was quoted raw or captured from the provider, B one that only code and comments tell of.
+A enforces, B observes; three B rows enforce all the same because agents break them most. What providers accept has no row.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from fake_models.provider_rules.openai_chat import RULES as OPENAI_CHAT
+from fake_models.provider_rules.rule import Breach, Fields, Mode, ProviderRule, WireRules, refusal
+
+__all__ = ["PROVIDER_RULES", "Breach", "Mode", "ProviderRule", "breaches", "known_rule", "refusal"]
+
+_BY_WIRE = MappingProxyType[str, WireRules]({rules.wire: rules for rules in (OPENAI_CHAT,)})
+
+PROVIDER_RULES: tuple[ProviderRule, ...] = tuple(rule for rules in _BY_WIRE.values() for rule in rules.rules)
+
+_BY_ID = MappingProxyType[tuple[str, str], ProviderRule]({(rule.wire, rule.id): rule for rule in PROVIDER_RULES})
+
+
+def known_rule(wire: str, id: str) -> ProviderRule | None:  # noqa: A002 - the rule's own word
+    """The rule of that id on that wire; None where there is none."""
+    return _BY_ID.get((wire, id))
+
+
+def breaches(wire: str, body: Fields, modes: Mapping[str, Mode] | None = None) -> tuple[Breach, ...]:
+    """
+    Every breach of the rules that are not off, in the order in which the provider looks; it reports the first.
+
+    `modes` overrides the mode of rules by id.
+    """
+    of_wire = _BY_WIRE.get(wire)
+    if of_wire is None:
+        return ()
+    read = of_wire.read(body)
+    return tuple(
+        Breach(
+            rule=rule,
+            message=rule.message.format(**fields),
+            param=None if rule.param is None else rule.param.format(**fields),
+            mode=mode,
+        )
+        for rule in of_wire.rules
+        if (mode := (modes or {}).get(rule.id, rule.mode)) != "off"
+        for fields in rule.check(read)
+    )

@@ -1,0 +1,1 @@
+"""Anthropic Messages: requests to values, replies to JSON. Pure; judges no request and knows no socket."""

@@ -1,0 +1,1 @@
+"""Gemini generateContent: requests to values, replies to JSON. Pure; judges no request and knows no socket."""

@@ -1,0 +1,1 @@
+"""OpenAI Responses: requests to values, replies to JSON. Pure; judges no request and knows no socket."""
