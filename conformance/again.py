@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
+from conformance.cell import cell_of
 from conformance.certify import Judged
 from conformance.dialect import DialectError, dialect
 from conformance.errors import RecordingError
@@ -12,7 +13,6 @@ from conformance.reading.joined import view
 from conformance.recording import Header, Recording
 from conformance.report import Played, Report, facts, report
 from conformance.rule import Rule
-from conformance.runner import Cell
 from conformance.snapshot import stable_text
 
 
@@ -34,7 +34,7 @@ def judged_again(recordings: Mapping[str, Recording], rules: Sequence[Rule]) -> 
             f"{firsts[0][0][0].get('name')!r} {firsts[0][0][0].get('version')!r} or of another declaration; judge one agent at a time"
         )
     plays = [
-        Played(str(one.header.scenario["id"]), Cell(**one.header.cell).name, judge(one, rules))
+        Played(str(one.header.scenario["id"]), cell_of(one.header).name, judge(one, rules))
         for one in recordings.values()
     ]
     return _report(next(iter(recordings.values())).header, plays, rules)
@@ -66,7 +66,7 @@ def check(recording: Recording, name: str) -> None:
         raise RecordingError(f"{name}:1: the header's scenario does not hold to the format: {wrong[0]}")
     try:
         dialect(head.dialect)
-        Cell(**head.cell)
+        cell_of(head)
     except (DialectError, TypeError) as error:
         raise RecordingError(f"{name}:1: the header's dialect or cell cannot be read: {error}") from error
     try:

@@ -8,11 +8,13 @@ from typing import Any
 from conformance import elsewhere
 from conformance.adapters import ADAPTERS
 from conformance.adapters.base import Agent
+from conformance.agent_side import AgentInfo
+from conformance.cell import Cell, cells_of
 from conformance.errors import SpecError
 from conformance.judge import Judgement, judge
 from conformance.report import Played, Report, report
 from conformance.rule import Rule
-from conformance.runner import Cell, Keep, Play, cells_of, declared, play_all
+from conformance.runner import Keep, Play, declared, play_all
 from conformance.scenario import Scenario
 
 
@@ -45,7 +47,7 @@ async def certify(
     rules: Sequence[Rule],
     *,
     override: Mapping[str, Any] | None = None,
-    cells: Sequence[Cell] | None = None,
+    cells: Callable[[AgentInfo], Sequence[Cell]] = cells_of,
     repeat: int = 1,
     stop_at: Callable[[Judged], bool] = lambda _one: False,
     watch: Callable[[Judged], None] = lambda _one: None,
@@ -54,7 +56,7 @@ async def certify(
     """
     Play the scenarios to the agent, judge every recording and add all up.
 
-    The keys of `override` take the place of the agent's declared ones. `watch` is told each play as it ends, and `keep` says where one is kept while it is made; where `stop_at` says so, no
+    The keys of `override` take the place of the agent's declared ones, `cells` says in which cells it is played. `watch` is told each play as it ends, and `keep` says where one is kept while it is made; where `stop_at` says so, no
     further one is begun.
 
     Raises:
@@ -65,7 +67,7 @@ async def certify(
         plays: list[Played] = []
         async with elsewhere.child(spec, override) as rest:
             made: AsyncIterator[Play] = play_all(
-                agent, plans, under, cells=cells or cells_of(agent.info), repeat=repeat, elsewhere=rest, keep=keep
+                agent, plans, under, cells=cells(agent.info), repeat=repeat, elsewhere=rest, keep=keep
             )
             async for one in made:
                 judgement = judge(one.recording, rules) if one.recording is not None else None

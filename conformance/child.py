@@ -10,10 +10,11 @@ import json
 import os
 import sys
 
+from conformance.cell import Cell
 from conformance.certify import connect
 from conformance.errors import AgentError
 from conformance.recording import dumps
-from conformance.runner import Cell, declared, play
+from conformance.runner import declared, play
 from conformance.scenario import scenario
 
 

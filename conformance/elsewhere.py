@@ -11,12 +11,13 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from conformance.cell import Cell
 from conformance.errors import AgentError
 from conformance.recording import Recording, loads
-from conformance.runner import Cell
 from conformance.scenario import Scenario
 
 Elsewhere = Callable[[Scenario, Cell], Awaitable[Recording]]
@@ -40,7 +41,7 @@ class _Child:
     async def play(self, plan: Scenario, cell: Cell) -> Recording:
         """The recording of one scenario, played in the child."""
         process = self._process or await self._start()
-        job = self._job | {"scenario": plan.data, "cell": {"stream": cell.stream, "chunking": cell.chunking}}
+        job = self._job | {"scenario": plan.data, "cell": asdict(cell)}
         assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - both are pipes
         patience_s = START_S + 10 * plan.deadline_s * len(plan.runs)
         try:

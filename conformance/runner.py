@@ -8,25 +8,14 @@ from typing import Any
 from conformance import __version__
 from conformance.adapters.base import Agent, End
 from conformance.agent_side import AgentInfo, RunInput
+from conformance.cell import Cell
 from conformance.dialect import CAPABILITIES, CHANNELS, Dialect, DialectError, dialect
 from conformance.errors import AgentError, SpecError, guess
 from conformance.recorder import Recorder
 from conformance.recording import Header, Record, Recording
 from conformance.scenario import Limits, RunSpec, Scenario
 from conformance.session import Session
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One way to play a scenario: streamed or not, and how a streamed reply is cut into chunks."""
-
-    stream: bool = False
-    chunking: str = "whole"
-
-    @property
-    def name(self) -> str:
-        """As reports call it."""
-        return f"streaming/{self.chunking}" if self.stream else "blocking"
+from fake_models.wire import CODECS
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +29,25 @@ class Play:
     error: str | None = None
 
 
-def cells_of(info: AgentInfo) -> tuple[Cell, ...]:
-    """The cells an agent is played in: blocking, and streaming where it declares that."""
-    return (Cell(), Cell(stream=True)) if info.capabilities.get("streaming") else (Cell(),)
-
-
 def declared(info: AgentInfo, override: Mapping[str, Any] | None = None) -> Dialect:
     """
     The dialect an agent is judged under: what it declares, with the keys of `override` in place of its own.
 
     Raises:
-        SpecError: it declares a dialect, a channel or a capability that there is not, or that it shows no model requests.
+        SpecError: it declares a dialect, a channel, a capability or a wire that there is not, or that it shows no model requests.
     """
-    for what, said, known in (("channel", info.channels, CHANNELS), ("capability", info.capabilities, CAPABILITIES)):
+    for what, said, known in (
+        ("channel", info.channels, CHANNELS),
+        ("capability", info.capabilities, CAPABILITIES),
+        ("wire", info.wires, CODECS),
+    ):
         odd = next((one for one in said if one not in known), None)
         if odd is not None:
             raise SpecError(
                 f"agent {info.name!r}: it declares {what} {odd!r}, which there is not{guess(str(odd), known)}"
             )
+    if not info.wires:
+        raise SpecError(f"agent {info.name!r}: it declares no wire, expected at least one of {', '.join(CODECS)}")
     if "M" not in info.channels:
         raise SpecError(
             f"agent {info.name!r}: it declares channels {list(info.channels)!r}; without M nothing can be judged"
@@ -106,7 +96,7 @@ async def play(agent: Agent, plan: Scenario, cell: Cell, under: Dialect, keep: K
                 handle, session = open_sessions[spec.session]
                 history = _carried(stage, session.thread)
             else:
-                session = Session(spec.session, plan, under, stage.recorder, chunking=cell.chunking)
+                session = Session(spec.session, plan, under, stage.recorder, chunking=cell.chunking, wire=cell.wire)
                 handle = await agent.open(session)
                 stack.push_async_callback(agent.close, handle)
                 open_sessions[spec.session] = (handle, session)
@@ -209,7 +199,8 @@ def _header(agent: Agent, plan: Scenario, cell: Cell, under: Dialect) -> Header:
         kit=__version__,
         scenario=plan.data,
         agent={"name": info.name, "version": info.version, "language": info.language, "profile": info.profile},
-        cell={"stream": cell.stream, "chunking": cell.chunking},
+        wire=cell.wire,
+        cell=cell.data,
         channels=tuple(info.channels),
         dialect=under.data(),
         capabilities=dict(info.capabilities),

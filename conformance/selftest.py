@@ -11,10 +11,11 @@ from typing import Any
 
 from conformance.adapters.in_process import connected
 from conformance.agent_side import InProcessAgent
+from conformance.cell import Cell, cells_of
 from conformance.judge import Judgement, Verdict, judge, judge_suite
 from conformance.reference.mutants import Mutant
 from conformance.rule import Finding, Rule
-from conformance.runner import Cell, cells_of, declared, play
+from conformance.runner import declared, play
 from conformance.scenario import Scenario
 
 #: Longest silence of a mutant, in seconds. All it talks to is in this process, so what is silent for longer is stuck.

@@ -54,14 +54,22 @@ class Session:
     """
 
     def __init__(
-        self, name: str, scenario: Scenario, dialect: Dialect, recorder: Recorder, *, chunking: str = "whole"
+        self,
+        name: str,
+        scenario: Scenario,
+        dialect: Dialect,
+        recorder: Recorder,
+        *,
+        chunking: str = "whole",
+        wire: str = "openai_chat",
     ) -> None:
         self.name = name
         #: What the agent is told to call this session: `name`, but for an agent that outlives the scenario.
         self.thread = name
         self.api_key = f"sk-kit-{hashlib.sha256(f'{scenario.id}/{name}'.encode()).hexdigest()[:24]}"
         #: Where an agent without a socket would call its model: looks like a URL and reaches nothing.
-        self.base_url = f"http://model.invalid/s/{name}/v1"
+        self._wire = CODECS[wire]
+        self.base_url = f"http://model.invalid/s/{name}{self._wire.base}"
         self.tools_url: str | None = None
         self.model_name = "scripted-model"
         self._scenario = scenario
@@ -90,7 +98,7 @@ class Session:
 
     def connection(self, given: RunInput) -> RunInput:
         """The run's input with the way to this session's model."""
-        way = {"wire": "openai_chat", "name": self.model_name, "base_url": self.base_url, "api_key": self.api_key}
+        way = {"wire": self._wire.name, "name": self.model_name, "base_url": self.base_url, "api_key": self.api_key}
         # A copy of its own: what the agent does to its input is no part of what it was given.
         return replace(
             given, input=copy.deepcopy(given.input), limits=dict(given.limits), model=way, tools_url=self.tools_url
@@ -98,7 +106,7 @@ class Session:
 
     def served(self, url: str, mark: str) -> None:
         """The session is reached over HTTP, below `url`, by an agent that plays many: `mark` makes its name its own."""
-        self.base_url = f"{url}/v1"
+        self.base_url = f"{url}{self._wire.base}"
         self.tools_url = f"{url}/tools"
         self.thread = f"{self.name}-{mark[:8]}"
 

@@ -1,18 +1,32 @@
 """What `--baseline` names: a file of the failures that are known."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from conformance.baseline import Known
 from conformance.baseline_file import Vocabulary, read
+from conformance.cell import Cell, is_cell
 from conformance.errors import LoadError, Problem
 from conformance.loading.loader import bundled, read_text
 from conformance.rules import BY_ID
-from conformance.runner import Cell
-from fake_models.chunking import CHUNKINGS
 
-#: Every cell that an agent can be played in.
-CELLS = tuple(cell.name for cell in (Cell(), *(Cell(stream=True, chunking=name) for name in CHUNKINGS)))
+
+class _Cells(Collection[str]):
+    """Every name that a cell can have; the usual ones are those that a slip is guessed to mean."""
+
+    _usual = (Cell().name, Cell(stream=True).name)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and is_cell(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._usual)
+
+    def __len__(self) -> int:
+        return len(self._usual)
+
+
+CELLS = _Cells()
 
 
 def known(name: str, played: Iterable[str]) -> tuple[Known, ...]:

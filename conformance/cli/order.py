@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from conformance.loading.loader import bundled
+from conformance.recording import Header
 
 
 def place(scenario: str) -> tuple[int, str]:
@@ -13,9 +13,9 @@ def place(scenario: str) -> tuple[int, str]:
     return places.get(scenario, len(places)), scenario
 
 
-def cell_place(cell: Mapping[str, Any]) -> tuple[bool, str]:
-    """Where a cell stands: blocking first."""
-    return bool(cell.get("stream")), str(cell.get("chunking"))
+def cell_place(head: Header) -> tuple[str, bool, str]:
+    """Where a recording's cell stands: by wire, blocking first."""
+    return head.wire, bool(head.cell.get("stream")), str(head.cell.get("chunking"))
 
 
 @cache

@@ -29,6 +29,20 @@ import click
 @click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
 @click.option("--baseline", metavar="FILE", help="What is known to fail, and why; see docs/ci.md.")
 @click.option("--junit", metavar="FILE", help="Write the report as JUnit XML here, too.")
+@click.option(
+    "--wire",
+    "wires",
+    multiple=True,
+    metavar="NAME",
+    help="Play over this wire, one that the agent speaks, or 'all'; repeatable. Default: the agent's first.",
+)
+@click.option(
+    "--chunking",
+    "chunkings",
+    multiple=True,
+    metavar="NAME",
+    help="How streamed replies are cut: whole (default), token, character, byte, adversarial:SEED; repeatable.",
+)
 @click.option("--repeat", type=click.IntRange(min=1), default=1, metavar="N", help="Play each so often in each cell.")
 @click.option("--strict", is_flag=True, help="A warning is exit code 1, too.")
 @click.option("-x", "first", is_flag=True, help="Stop at the first play that fails or cannot be run.")
@@ -44,6 +58,8 @@ def command(  # noqa: PLR0917 - click calls it by keyword
     form: str,
     baseline: str | None,
     junit: str | None,
+    wires: tuple[str, ...],
+    chunkings: tuple[str, ...],
     repeat: int,
     *,
     strict: bool,
@@ -58,6 +74,7 @@ def command(  # noqa: PLR0917 - click calls it by keyword
 
     from conformance.again import so_far  # noqa: PLC0415 - start-up time
     from conformance.baseline import applied, unexpected  # noqa: PLC0415 - start-up time
+    from conformance.cell import cells_of  # noqa: PLC0415 - start-up time
     from conformance.certify import Judged, certify  # noqa: PLC0415 - start-up time
     from conformance.cli.chosen import CORE, chosen  # noqa: PLC0415 - start-up time
     from conformance.cli.declaration import declaration  # noqa: PLC0415 - start-up time
@@ -96,6 +113,7 @@ def command(  # noqa: PLR0917 - click calls it by keyword
                 scenarios,
                 RULES,
                 override=under,
+                cells=lambda info: cells_of(info, wires, chunkings),
                 repeat=repeat,
                 stop_at=stop_at,
                 watch=watch,
@@ -110,7 +128,11 @@ def command(  # noqa: PLR0917 - click calls it by keyword
 
     rep = applied(rep, expected, RULES)
     names = {one.scenario.id: one.name for one in plans}
-    options = ("--agent", spec, *(() if declared is None else ("--dialect", declared)))
+    cells = (
+        *(word for one in wires for word in ("--wire", one)),
+        *(w for one in chunkings for w in ("--chunking", one)),
+    )
+    options = ("--agent", spec, *(() if declared is None else ("--dialect", declared)), *cells)
 
     def again(scenario: str) -> str:
         # Without the baseline, which may speak of scenarios that this command does not play.

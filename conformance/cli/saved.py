@@ -1,16 +1,18 @@
 """Recordings as files: read back from where they were saved, and written whole or not at all."""
 
 import contextlib
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from conformance.cell import Cell
 from conformance.certify import Judged
 from conformance.cli.order import cell_place, place
 from conformance.errors import ConformanceError, RecordingError
 from conformance.recording import Header, Record, Recording, encoded, from_bytes, header_line, record_line, to_bytes
-from conformance.runner import Cell, Keep
+from conformance.runner import Keep
 from conformance.scenario import Scenario
 from conformance.snapshot import stable_text
 
@@ -37,7 +39,7 @@ def _order(path: Path, recording: Recording) -> tuple[Any, ...]:
     """The repeat stands in the file's name alone, and 10 comes after 9."""
     repeat = path.stem.rpartition(".")[2]
     number = int(repeat) if repeat.isdecimal() else 0
-    return place(str(recording.header.scenario.get("id"))), cell_place(recording.header.cell), number, str(path)
+    return place(str(recording.header.scenario.get("id"))), cell_place(recording.header), number, str(path)
 
 
 def _found(path: Path) -> list[Path]:
@@ -173,7 +175,7 @@ def _path(place: Path, scenario: str, cell: Cell, turn: int) -> Path:
 
 
 def _name(scenario: str, cell: Cell) -> str:
-    return f"{scenario}.{cell.name.replace('/', '-')}"
+    return f"{scenario}.{re.sub('[/:]', '-', cell.name)}"
 
 
 def _part(path: Path) -> Path:

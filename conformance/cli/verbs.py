@@ -23,7 +23,7 @@ from conformance.errors import AgentError, ConformanceError, SpecError, guess
 from conformance.printable import printable
 
 #: The verbs in the order of the help. Each is `command` in the file of its name.
-VERBS = ("run", "judge", "diff", "lint", "rules", "scenarios", "agents", "targets", "selftest")
+VERBS = ("run", "judge", "diff", "lint", "rules", "provider-rules", "scenarios", "agents", "targets", "selftest")
 
 #: A usage or scenario error, before any run.
 USAGE = 2
@@ -46,7 +46,7 @@ class Verbs(click.Group):
         """The verb, imported now."""
         if cmd_name not in VERBS:
             return None
-        command: click.Command = importlib.import_module(f"conformance.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(f"conformance.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:

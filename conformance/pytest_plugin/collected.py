@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from conformance.agent_side import AgentInfo
+from conformance.cell import cells_of
 from conformance.cli.chosen import CORE, chosen
 from conformance.cli.declaration import declaration
 from conformance.cli.showing import unseen
@@ -27,7 +28,7 @@ from conformance.recording import Recording, from_bytes, to_bytes
 from conformance.report import Played, report, unarmed
 from conformance.rule import MUST
 from conformance.rules import BY_ID, RULES
-from conformance.runner import cells_of, declared
+from conformance.runner import declared
 
 #: The key under which a worker hands over what it played.
 HANDED = "conformance_played"

@@ -7,13 +7,13 @@ from typing import Any, Protocol
 
 import pytest
 
+from conformance.cell import Cell
 from conformance.errors import AgentError
 from conformance.judge import Judgement, Verdict, judge
 from conformance.pytest_plugin.telling import explained, unseen
 from conformance.recording import Recording
 from conformance.report import seen
 from conformance.rules import BY_ID, RULES
-from conformance.runner import Cell
 from conformance.scenario import Scenario
 from conformance.snapshot import stable_text
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.agent_side import InProcessAgent
+from conformance.cell import Cell
 from conformance.cli.chosen import chosen
 from conformance.cli.declaration import declaration
 from conformance.errors import ConformanceError, LoadError, Problem
@@ -17,7 +18,6 @@ from conformance.pytest_plugin.telling import explained
 from conformance.recording import Recording
 from conformance.rule import Level
 from conformance.rules import BY_ID, RULES
-from conformance.runner import Cell
 from conformance.scenario import Scenario, scenario
 from conformance.snapshot import stable_text
 

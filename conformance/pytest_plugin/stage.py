@@ -16,10 +16,11 @@ from conformance.adapters import ADAPTERS
 from conformance.adapters.base import Agent
 from conformance.adapters.in_process import frozen
 from conformance.agent_side import AgentInfo, InProcessAgent
+from conformance.cell import Cell
 from conformance.certify import connect
 from conformance.errors import AgentError
 from conformance.recording import Recording
-from conformance.runner import Cell, declared, play
+from conformance.runner import declared, play
 from conformance.scenario import Scenario
 from fake_models.server import Server
 

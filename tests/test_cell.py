@@ -1,0 +1,50 @@
+"""Cells: which ones an agent is played in, and what they are called."""
+
+import pytest
+
+from conformance.agent_side import AgentInfo
+from conformance.cell import Cell, cells_of, is_cell
+from conformance.errors import SpecError
+
+STREAMS = {"streaming": True}
+
+
+def names(info, *given):
+    return [cell.name for cell in cells_of(info, *given)]
+
+
+@pytest.mark.parametrize(
+    ("info", "given", "expected"),
+    [
+        (AgentInfo("a"), (), ["blocking"]),
+        (AgentInfo("a", capabilities=STREAMS), (), ["blocking", "streaming/whole"]),
+        (AgentInfo("a", wires=("ollama", "openai_chat")), (), ["ollama/blocking"]),
+        (AgentInfo("a", wires=("ollama", "openai_chat")), (["all"],), ["ollama/blocking", "blocking"]),
+        (AgentInfo("a", wires=("ollama", "openai_chat")), (["openai_chat", "openai_chat"],), ["blocking"]),
+        (
+            AgentInfo("a", capabilities=STREAMS),
+            ((), ["token", "adversarial:7"]),
+            ["blocking", "streaming/token", "streaming/adversarial:7"],
+        ),
+        (AgentInfo("a"), ((), ["token"]), ["blocking"]),
+    ],
+)
+def test_an_agent_is_played_in(info, given, expected):
+    assert names(info, *given) == expected
+
+
+def test_a_wire_that_the_agent_does_not_speak_is_refused():
+    with pytest.raises(SpecError, match=r"agent 'a' speaks openai_chat"):
+        cells_of(AgentInfo("a"), ["gemini"])
+
+
+@pytest.mark.parametrize(
+    "cell", [Cell(), Cell(stream=True), Cell(stream=True, chunking="adversarial:12"), Cell(wire="openai_chat")]
+)
+def test_what_a_cell_is_called_is_the_name_of_a_cell(cell):
+    assert is_cell(cell.name)
+
+
+@pytest.mark.parametrize("name", ["", "whole", "streaming", "smoke/blocking", "blocking/whole", "streaming/whole:"])
+def test_this_is_no_cell(name):
+    assert not is_cell(name)
