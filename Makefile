@@ -2,13 +2,21 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: certify test test-targets lint types bench clean
+.PHONY: certify test test-clients test-targets lint types bench bench-server clean
 
 certify: .venv/core
 	$(BIN)/conformance run
 
+# What speaks to the kit through other people's clients and frameworks, which takes minutes, has commands of its own.
+APART := tests/clients tests/mcp tests/wires tests/targets
+
 test: .venv/test lint types
-	$(BIN)/python -m pytest -n 2 -q --ignore tests/targets
+	$(BIN)/python -m pytest -n 2 -q $(addprefix --ignore ,$(APART))
+
+# The official clients of the providers, in Python and JavaScript, newest and older, which the first run installs, those of MCP,
+# and the whole core on every wire through the providers' own SDKs.
+test-clients: .venv/test
+	$(BIN)/python -m pytest -n 2 -q tests/clients tests/mcp tests/wires
 
 # The frameworks that come with the kit, each in an environment of its own, which the first run makes.
 test-targets: .venv/test
@@ -21,6 +29,10 @@ lint: .venv/test
 
 types: .venv/test
 	$(BIN)/mypy
+
+# Against the peers, each in an environment of its own, which the first run makes.
+bench-server: .venv/test
+	$(BIN)/python benchmarks/server/run.py
 
 bench: .venv/test
 	$(BIN)/python benchmarks/run.py

@@ -14,6 +14,7 @@ from conformance.recording import Header, Recording
 from conformance.report import Played, Report, facts, report
 from conformance.rule import Rule
 from conformance.snapshot import stable_text
+from fake_models.wire import CODECS
 
 
 def judged_again(recordings: Mapping[str, Recording], rules: Sequence[Rule]) -> Report:
@@ -67,8 +68,9 @@ def check(recording: Recording, name: str) -> None:
     try:
         dialect(head.dialect)
         cell_of(head)
-    except (DialectError, TypeError) as error:
-        raise RecordingError(f"{name}:1: the header's dialect or cell cannot be read: {error}") from error
+        CODECS[head.wire]
+    except (DialectError, TypeError, KeyError) as error:
+        raise RecordingError(f"{name}:1: the header's dialect, wire or cell cannot be read: {error}") from error
     try:
         seen = view(recording)
         facts(seen)

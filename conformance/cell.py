@@ -8,6 +8,7 @@ from typing import Any
 from conformance.agent_side import AgentInfo
 from conformance.errors import SpecError, guess
 from conformance.recording import Header
+from fake_models.chunking import chunking
 from fake_models.wire import CODECS
 
 #: The wire that a cell's name leaves out.
@@ -56,8 +57,13 @@ def cells_of(info: AgentInfo, wires: Sequence[str] = (), chunkings: Sequence[str
     Without `wires` its first one is played, and without `chunkings` whole chunks.
 
     Raises:
-        SpecError: the agent does not speak such a wire.
+        SpecError: the agent does not speak such a wire, or there is no such chunking.
     """
+    for name in chunkings:
+        try:
+            chunking(name)
+        except ValueError as error:
+            raise SpecError(f"--chunking: {error}") from error
     for one in wires:
         if one != ALL and one not in info.wires:
             spoken = ", ".join(info.wires)

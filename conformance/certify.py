@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance import elsewhere
-from conformance.adapters import ADAPTERS
 from conformance.adapters.base import Agent
+from conformance.adapters.ways import ADAPTERS
 from conformance.agent_side import AgentInfo
 from conformance.cell import Cell, cells_of
 from conformance.errors import SpecError

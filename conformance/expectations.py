@@ -7,13 +7,12 @@ from typing import Any
 
 from conformance.dialect import BY_NAME
 from conformance.reading.outcome import claimed, final_text, marker_payload, markers
+from conformance.reading.own_logs import own_logs
 from conformance.reading.round_limit import numbers
 from conformance.reading.usage_reports import call_reports, totals
 from conformance.reading.view import Run, View
 from conformance.scenario import Expect
 
-#: Loggers of the libraries underneath, which are no records of the agent's.
-FOREIGN_LOGGERS = ("asyncio", "httpx", "httpx2", "httpcore", "httpcore2", "openai")
 #: Levels that are counted under another one's name.
 _LEVELS = {"WARN": "WARNING", "CRITICAL": "ERROR", "FATAL": "ERROR"}
 
@@ -53,12 +52,22 @@ def _is(key: str, wanted: Any, view: View) -> bool:
 
 
 def predictions(view: View) -> Iterator[Prediction]:
-    """Every prediction of the blocks that fit, on channels that are declared, run by run and then over all."""
+    """
+    Every prediction of the blocks that fit, on channels that are declared, run by run and then over all.
+
+    None where the wire could not say what the script says: what the scenario predicts speaks of that.
+    """
+    if _altered(view) - {"usage"}:
+        return
     for run in view.runs:
         if run.spec is not None:
             yield from _compared(block(run.spec.expect, view), run.id, (run,), view)
     if view.runs:
         yield from _compared(block(view.scenario.expect, view), "scenario", view.runs, view)
+
+
+def _altered(view: View) -> set[str]:
+    return {what for run in view.runs for call in run.calls if call.reply is not None for what in call.reply.altered}
 
 
 def _compared(chosen: Expect | None, where: str, runs: Sequence[Run], view: View) -> Iterator[Prediction]:
@@ -125,9 +134,8 @@ def _events(runs: Sequence[Run], _view: View, _predicted: Any) -> int:
 
 
 def _countable(view: View) -> bool:
-    return (
-        "E" in view.channels and view.profile == "reference" and view.recording.header.cell.get("chunking") == "whole"
-    )
+    whole = view.recording.header.cell.get("chunking") == "whole"
+    return "E" in view.channels and view.profile == "reference" and whole and "usage" not in _altered(view)
 
 
 def _usage_reports(runs: Sequence[Run], view: View, _predicted: Any) -> int:
@@ -137,7 +145,7 @@ def _usage_reports(runs: Sequence[Run], view: View, _predicted: Any) -> int:
 
 
 def _reports_usage(view: View) -> bool:
-    return "U" in view.channels and view.dialect.usage_events != "none"
+    return "U" in view.channels and view.dialect.usage_events != "none" and "usage" not in _altered(view)
 
 
 def _marker(runs: Sequence[Run], view: View, predicted: Any) -> bool | int | None:
@@ -151,10 +159,7 @@ def _marker(runs: Sequence[Run], view: View, predicted: Any) -> bool | int | Non
 
 def _log(runs: Sequence[Run], _view: View, predicted: Any) -> dict[str, int]:
     levels = [
-        _LEVELS.get(level := str(record.data.get("level")).upper(), level)
-        for run in runs
-        for record in run.logs
-        if not str(record.data.get("logger")).startswith(FOREIGN_LOGGERS)
+        _LEVELS.get(level := str(record.data.get("level")).upper(), level) for run in runs for record in own_logs(run)
     ]
     return {level: levels.count(level) for level in predicted}
 

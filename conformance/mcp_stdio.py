@@ -1,15 +1,14 @@
 """
-`python -m conformance.mcp_stdio TOOLS_URL`: a session's tools as an MCP server on stdin and stdout, for agents that start theirs.
+A session's tools as an MCP server on stdin and stdout, in a process of its own, for agents that start their servers themselves.
 
-It runs no tool: the list and every call are asked of the kit, which records them.
+Runs no tool: the list and every call are asked of the kit, which records them.
 """
 
 import asyncio
 import signal
-import sys
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote, urlsplit
 
 import httpx2
@@ -22,6 +21,11 @@ from conformance.mcp_tools import tool_server
 from fake_models.server import CALL_ID_HEADER
 
 
+class _Ask(Protocol):
+    async def __call__(self, method: str, below: str, **more: Any) -> tuple[int, Any]:
+        """Status and body of what the kit answers below the tools' URL; MCPError where it does not."""
+
+
 def serve(tools_url: str) -> None:
     """
     Serve until stdin ends.
@@ -29,16 +33,17 @@ def serve(tools_url: str) -> None:
     Raises:
         SpecError: that is no URL.
     """
+    url = _checked(tools_url)
     # With nothing to save, who ends it ends it at once; Python would wait for the thread that reads stdin.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    asyncio.run(_serve(_checked(tools_url)))
+    asyncio.run(_serve(url))
 
 
 async def _serve(tools_url: str) -> None:
     # The kit is on this machine, whatever proxy the agent's environment names, and a tool may take as long as it likes.
     limits = httpx2.Limits(max_connections=None)
-    async with httpx2.AsyncClient(timeout=None, trust_env=False, limits=limits) as client:  # noqa: S113
+    async with httpx2.AsyncClient(timeout=None, trust_env=False, limits=limits) as client:
         ask = partial(_asked, client, tools_url)
         server = tool_server(partial(_listed, ask), partial(_called, ask))
         async with stdio_server() as (read, write):
@@ -48,7 +53,7 @@ async def _serve(tools_url: str) -> None:
 def _checked(url: str) -> str:
     try:
         parts = urlsplit(url)
-        wrong = parts.scheme not in ("http", "https") or not parts.hostname
+        wrong = parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0
     except ValueError:
         wrong = True
     if wrong:
@@ -58,17 +63,16 @@ def _checked(url: str) -> str:
     return url.rstrip("/")
 
 
-async def _listed(ask: Any) -> list[Mapping[str, Any]]:
+async def _listed(ask: _Ask) -> list[Mapping[str, Any]]:
     status, body = await ask("GET", "")
     if status != 200:
         raise MCPError(mcp.INTERNAL_ERROR, body["error"]["message"])
     return list(body)
 
 
-async def _called(ask: Any, name: str, arguments: Mapping[str, Any], call_id: str | None) -> tuple[int, Any]:
-    headers = {} if call_id is None else {CALL_ID_HEADER: call_id.encode()}
-    answer: tuple[int, Any] = await ask("POST", f"/{quote(name, safe='')}", json=arguments, headers=headers)
-    return answer
+async def _called(ask: _Ask, name: str, arguments: Mapping[str, Any], call_id: str | None) -> tuple[int, Any]:
+    headers = {} if call_id is None else {CALL_ID_HEADER: call_id.encode("utf-8", "replace")}
+    return await ask("POST", f"/{quote(name, safe='')}", json=arguments, headers=headers)
 
 
 async def _asked(client: httpx2.AsyncClient, base: str, method: str, below: str, **more: Any) -> tuple[int, Any]:
@@ -79,12 +83,3 @@ async def _asked(client: httpx2.AsyncClient, base: str, method: str, below: str,
         said = str(error) or type(error).__name__
         message = f"the kit does not answer at {base}: {said}; is the run over, or the URL another's?"
         raise MCPError(mcp.INTERNAL_ERROR, message) from error
-
-
-if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python -m conformance.mcp_stdio TOOLS_URL")
-    try:
-        serve(sys.argv[1])
-    except SpecError as error:
-        sys.exit(str(error))

@@ -34,12 +34,13 @@ def tool_server(listed: Listed, called: Called) -> Server[Any]:
     """A server that offers what `listed` gives and hands each call to `called`, several at once where a client asks so."""
 
     async def on_list(_context: Any, _params: Any) -> mcp.ListToolsResult:
-        return mcp.ListToolsResult(tools=[_shown(one) for one in await listed()])
+        return mcp.ListToolsResult(tools=[_shown(_sendable(one)) for one in await listed()])
 
     async def on_call(context: Any, params: mcp.CallToolRequestParams) -> mcp.CallToolResult:
         call_id = (context.meta or {}).get(CALL_ID)
         told = call_id if isinstance(call_id, str) else None
-        return _result(*await called(params.name, params.arguments or {}, told))
+        status, body = await called(params.name, params.arguments or {}, told)
+        return _result(status, _sendable(body))
 
     return Server("conformance", version=__version__, on_list_tools=on_list, on_call_tool=on_call)
 
@@ -84,6 +85,11 @@ def _result(status: int, body: Any) -> mcp.CallToolResult:
     if status == HTTPStatus.NOT_FOUND:
         raise MCPError(mcp.INVALID_PARAMS, error["message"])
     return _said(f"{error['type']}: {error['message']}", is_error=True)
+
+
+def _sendable(value: Any) -> Any:
+    """The value as UTF-8 can hold it: half a surrogate pair, on which the library would end, becomes a question mark."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _said(text: str, **more: Any) -> mcp.CallToolResult:

@@ -1,6 +1,7 @@
 """The recorder: the kit's one mutable object. Gives every record its place in one order and keeps the scenario's clock."""
 
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,7 +18,7 @@ class Recorder:
 
     Time passes only when `pass_time` says so; `on_time` is told the new time, so that a frozen clock can follow. While it is
     muted, and after `seal`, it takes nothing of the agent: what a left-over thread still does belongs to no recording.
-    `keep` is given each record as it is taken.
+    `keep` is given each record as it is taken. `most` is how many records are held: the oldest go first, and `dropped` counts them.
     """
 
     def __init__(
@@ -25,12 +26,14 @@ class Recorder:
         start: datetime,
         on_time: Callable[[datetime], None] = lambda _now: None,
         keep: Callable[[Record], None] = lambda _record: None,
+        most: int | None = None,
     ) -> None:
         self._start = start
         self._passed_s = 0.0
         self._on_time = on_time
         self._keep = keep
-        self._records: list[Record] = []
+        self._records: deque[Record] = deque(maxlen=most)
+        self._taken = 0
         self._lock = threading.Lock()
         self._numbers = {"m": 0, "x": 0}
         self._deaf = False
@@ -40,16 +43,21 @@ class Recorder:
         with self._lock:
             if self._deaf and source != "kit":
                 return 0
-            seq = len(self._records) + 1
-            record = Record(seq, self._passed_s, source, type, data)
+            self._taken += 1
+            record = Record(self._taken, self._passed_s, source, type, data)
             self._records.append(record)
             self._keep(record)
-            return seq
+            return self._taken
 
     @property
     def seen(self) -> int:
-        """How many records there are: when this stands still, nothing happens."""
-        return len(self._records)
+        """How many records there were: when this stands still, nothing happens."""
+        return self._taken
+
+    @property
+    def dropped(self) -> int:
+        """How many records are held no more."""
+        return self._taken - len(self._records)
 
     @property
     def records(self) -> tuple[Record, ...]:

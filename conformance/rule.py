@@ -64,7 +64,7 @@ class Rule:
 
     `channels`: the letters the clause names, as in the contract, such as "R,E,M". `about_events`: its text is about events,
     so that R or L cannot stand in for E. `evidence`: links to public reports of what happens without it. `keys`: the dialect
-    keys it yields to. `applies` gives None, or why the clause does not bind this agent: "dialect" or "capability".
+    keys it yields to. `applies` gives None, or why the clause does not bind this agent: "dialect", "capability" or, where it speaks of what its wire has no word for, "wire".
     `check` yields OK or a Finding for each thing it looked at, nothing where nothing was there to judge. `suite`, where
     given, judges all recordings of an agent together and yields (index of the recording, judgement).
     `unable` says why a recording cannot decide the clause although it should, which is could-not-run; None where it can.

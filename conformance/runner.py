@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from conformance import __version__
@@ -13,8 +13,10 @@ from conformance.dialect import CAPABILITIES, CHANNELS, Dialect, DialectError, d
 from conformance.errors import AgentError, SpecError, guess
 from conformance.recorder import Recorder
 from conformance.recording import Header, Record, Recording
-from conformance.scenario import Limits, RunSpec, Scenario
+from conformance.run_input import limits, opening, run_input
+from conformance.scenario import RunSpec, Scenario
 from conformance.session import Session
+from fake_models.script import asked_quirks
 from fake_models.wire import CODECS
 
 
@@ -84,7 +86,7 @@ async def play(agent: Agent, plan: Scenario, cell: Cell, under: Dialect, keep: K
         AgentError: a session could not be opened, or the scenario asks for what this runner does not drive. What the agent
             does after that is recorded, never raised.
     """
-    _driven(plan)
+    _driven(plan, cell)
     agent.on_time(plan.clock)
     header = _header(agent, plan, cell, under)
     recorder = Recorder(plan.clock, agent.on_time, *(() if keep is None else (keep(header),)))
@@ -100,14 +102,14 @@ async def play(agent: Agent, plan: Scenario, cell: Cell, under: Dialect, keep: K
                 handle = await agent.open(session)
                 stack.push_async_callback(agent.close, handle)
                 open_sessions[spec.session] = (handle, session)
-                history = _opening(plan)
+                history = opening(plan)
             end = await _run(stage, handle, session, spec, _given(f"r{number}", stage, spec, session.thread, history))
             if end.gone or agent.stuck:
                 break
     return recorder.seal(header)
 
 
-def _driven(plan: Scenario) -> None:
+def _driven(plan: Scenario, cell: Cell) -> None:
     """Refuse what would be played as something else than it says: a run that is cancelled, resumes, or goes beside another."""
     for index, spec in enumerate(plan.runs):
         asked = [key for key in ("cancel", "resume") if getattr(spec, key) is not None]
@@ -116,6 +118,18 @@ def _driven(plan: Scenario) -> None:
             raise AgentError(
                 f"scenario {plan.id!r}: runs[{index}] asks for {asked[0]!r}, which this version does not drive"
             )
+    if lacking := _lacking(plan, cell):
+        raise AgentError(
+            f"scenario {plan.id!r}: it asks for {', '.join(lacking)}, which wire {cell.wire!r} has not; it has "
+            f"{', '.join(CODECS[cell.wire].quirks)}"
+        )
+
+
+def _lacking(plan: Scenario, cell: Cell) -> tuple[str, ...]:
+    """The quirks that a scenario asks for and that the cell's wire cannot have."""
+    return tuple(
+        dict.fromkeys(name for spec in plan.runs for _, name in asked_quirks(spec.script, CODECS[cell.wire].quirks))
+    )
 
 
 async def _run(stage: _Stage, handle: Any, session: Session, spec: RunSpec, given: RunInput) -> End:
@@ -138,12 +152,6 @@ async def _run(stage: _Stage, handle: Any, session: Session, spec: RunSpec, give
     return end
 
 
-def _opening(plan: Scenario) -> tuple[Mapping[str, Any], ...]:
-    """What a session's first run carries before its user text; a key that says null is left out, as AG-UI wants it."""
-    system = () if plan.system is None else ({"id": "system", "role": "system", "content": plan.system},)
-    return (*system, *({key: one for key, one in m.items() if one is not None} for m in plan.history))
-
-
 def _carried(stage: _Stage, session: str) -> tuple[Mapping[str, Any], ...]:
     """
     What a later run of a session carries before its user text.
@@ -163,34 +171,16 @@ def _carried(stage: _Stage, session: str) -> tuple[Mapping[str, Any], ...]:
 
 def _given(run: str, stage: _Stage, spec: RunSpec, thread: str, history: Iterable[Mapping[str, Any]]) -> RunInput:
     plan = stage.plan
-    user = () if spec.user is None else ({"id": f"user-{run}", "role": "user", "content": spec.user},)
-    offered = [
-        {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-        | ({"metadata": {"approval": True}} if tool.approval else {})
-        for tool in plan.tools.values()
-    ]
     return RunInput(
         run=run,
         session=thread,
-        input={
-            "threadId": thread,
-            "runId": run,
-            "state": {},
-            "messages": [*history, *user],
-            "tools": offered,
-            "context": [],
-            "forwardedProps": {},
-        },
-        limits=_set(spec.limits),
+        input=run_input(plan, spec, run=run, thread=thread, history=history),
+        limits=limits(spec),
         tool_choice=spec.tool_choice,
         stream=stage.cell.stream if spec.stream is None else spec.stream,
         clock=plan.clock.isoformat(),
         deadline_s=plan.deadline_s,
     )
-
-
-def _set(limits: Limits) -> dict[str, Any]:
-    return {key: value for key, value in asdict(limits).items() if value is not None}
 
 
 def _header(agent: Agent, plan: Scenario, cell: Cell, under: Dialect) -> Header:
@@ -221,10 +211,12 @@ async def play_all(
     """
     Play scenarios one after another, each in every cell and as often as asked.
 
+    A cell whose wire cannot have what the scenario asks for is left out, unless none is left.
+
     Once the agent is stuck in this process, `elsewhere` plays the rest. `keep` says where each play is kept while it is made.
     """
     for plan in plans:
-        for cell in cells:
+        for cell in [one for one in cells if not _lacking(plan, one)] or cells:
             for turn in range(repeat):
                 try:
                     here = play(agent, plan, cell, under, keep(plan, cell, turn)) if not agent.stuck else None

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 from fake_models.matching import when
-from fake_models.messages import Cut, Stall, Usage
+from fake_models.messages import Cut, ErrorEvent, ErrorReply, NoConnection, Stall, Usage
+from fake_models.personas import Persona
 from fake_models.script import FOREVER, CallTurn, ErrorTurn, Script, Turn
 from fake_models.tools import Hangs, Large, Outcome, Raises, Returns, Tool
 
@@ -29,11 +30,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """The model's own traits. `context_window` is in tokens, counted by `estimator`; `persona` names whose words it refuses in."""
+    """The model's own traits. `context_window` is in tokens, counted by `estimator`; `persona` answers runs without turns."""
 
     context_window: int | None = None
     estimator: str = "bytes/4"
-    persona: str | None = None
+    persona: Persona | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +104,20 @@ class Scenario:
 def scenario(data: Mapping[str, Any]) -> Scenario:
     """The scenario that this data spells. The data must hold to `schemas/scenario.schema.json`: the loader sees to that."""
     limits = Limits(**data.get("limits", {}))
+    model = _model(data.get("model", {}))
     tools = {name: _tool(name, tool) for name, tool in data.get("tools", {}).items()}
     return Scenario(
         id=data["id"],
         title=data["title"],
         why=data["why"],
-        runs=tuple(_run(run, limits, data.get("tool_choice")) for run in data["runs"]),
+        runs=tuple(_run(run, limits, data.get("tool_choice"), model.persona) for run in data["runs"]),
         data=data,
         clock=datetime.fromisoformat(data.get("clock", DEFAULT_CLOCK)),
         tags=tuple(data.get("tags", ())),
         exercises=tuple(data.get("exercises", ())),
         links=tuple(data.get("links", ())),
         limits=limits,
-        model=ModelSpec(**data.get("model", {})),
+        model=model,
         history=tuple({"id": f"h{n}"} | dict(message) for n, message in enumerate(data.get("history", ()), start=1)),
         tools=tools,
         expect=_expect(data),
@@ -123,10 +125,16 @@ def scenario(data: Mapping[str, Any]) -> Scenario:
     )
 
 
-def _run(data: Mapping[str, Any], limits: Limits, tool_choice: str | None) -> RunSpec:
+def _model(data: Mapping[str, Any]) -> ModelSpec:
+    traits = {key: data[key] for key in ("seed", "rate") if key in data}
+    persona = Persona(data["persona"], **traits) if "persona" in data else None
+    return ModelSpec(**{key: data[key] for key in ("context_window", "estimator") if key in data}, persona=persona)
+
+
+def _run(data: Mapping[str, Any], limits: Limits, tool_choice: str | None, persona: Persona | None) -> RunSpec:
     return RunSpec(
         user=data.get("user"),
-        script=Script(tuple(_turn(turn) for turn in data["model"])),
+        script=Script(tuple(map(turn, data["model"]))) if "model" in data else Script((), persona),
         limits=Limits(**asdict(limits) | data.get("limits", {})),
         tool_choice=data.get("tool_choice", tool_choice),
         expect=_expect(data),
@@ -141,7 +149,8 @@ def _expect(data: Mapping[str, Any]) -> tuple[Expect, ...]:
     )
 
 
-def _turn(data: Mapping[str, Any]) -> Turn:
+def turn(data: Mapping[str, Any]) -> Turn:
+    """The turn that this data spells, which must hold to the schema as well."""
     return Turn(**{FIELDS.get(key, key): TURN[key](value) if key in TURN else value for key, value in data.items()})
 
 
@@ -165,8 +174,14 @@ def _error(data: Mapping[str, Any]) -> ErrorTurn:
     return ErrorTurn(**{"retry_after_s" if key == "retry_after" else key: value for key, value in data.items()})
 
 
+def _error_event(data: Mapping[str, Any]) -> ErrorEvent:
+    # What is left open here, the wire's codec fills in.
+    error = ErrorReply(data["status"], data.get("message", ""), type=data.get("type"), code=data.get("code"))
+    return ErrorEvent(error, data.get("after_chunks", 0))
+
+
 #: Keys of a turn that a Turn calls otherwise.
-FIELDS = {"call": "calls", "cut": "broken", "stall": "broken"}
+FIELDS = {"call": "calls", "cut": "broken", "stall": "broken", "error_event": "broken", "refuse": "broken"}
 #: Keys of a turn whose value is more than what is written.
 TURN: Mapping[str, Callable[[Any], Any]] = {
     "call": _calls,
@@ -174,6 +189,9 @@ TURN: Mapping[str, Callable[[Any], Any]] = {
     "error": _error,
     "cut": lambda data: Cut(**data),
     "stall": lambda data: Stall(**data),
+    "error_event": _error_event,
+    "refuse": lambda _: NoConnection(),
+    "quirks": tuple,
     "when": when,
     "repeat": lambda data: FOREVER if data == "forever" else data,
 }

@@ -17,12 +17,14 @@ from conformance.reading.classes import SIDE_CALLS, SideCall, classify, side_cla
 from conformance.reading.joined import model_calls
 from conformance.recorder import Recorder
 from conformance.scenario import RunSpec, Scenario
-from fake_models.chunking import CHUNKINGS
+from conformance.waiting_calls import WaitingCalls
+from fake_models.chunking import chunking as chunking_of
 from fake_models.errors import ScriptError
-from fake_models.messages import Execution, ModelRequest, World
-from fake_models.scripted_model import ScriptedModel
+from fake_models.messages import Execution, ModelRequest, ToolSpec, World
+from fake_models.scripted_model import PATIENCE, ScriptedModel
 from fake_models.template import render
 from fake_models.tools import Hangs, Large, Outcome, Raises, Returns, argument_error, outcome
+from fake_models.tools import spec as offered
 from fake_models.wire import CODECS
 
 #: Most characters of a tool call's arguments: the line limit of the command protocol.
@@ -50,7 +52,8 @@ class Session:
     """
     One session of an agent, from the kit's side.
 
-    `release` ends every hang, scripted or not, so that a thread waiting in the kit comes back.
+    `release` ends every hang, scripted or not, so that a thread waiting in the kit comes back. `cap` and `patience` are the
+    model's; without a cap it is the scenario's.
     """
 
     def __init__(
@@ -62,6 +65,8 @@ class Session:
         *,
         chunking: str = "whole",
         wire: str = "openai_chat",
+        cap: float | None = None,
+        patience: float = PATIENCE,
     ) -> None:
         self.name = name
         #: What the agent is told to call this session: `name`, but for an agent that outlives the scenario.
@@ -71,12 +76,14 @@ class Session:
         self._wire = CODECS[wire]
         self.base_url = f"http://model.invalid/s/{name}{self._wire.base}"
         self.tools_url: str | None = None
+        self.mcp_url: str | None = None
         self.model_name = "scripted-model"
         self._scenario = scenario
         self._dialect = dialect
         self._recorder = recorder
         self._finished: list[Execution] = []
         self._begun: Counter[str] = Counter()
+        self._waiting = WaitingCalls()
         self._calls_made = 0
         self._limits: dict[str, int | str] = {}
         self._open: list[str] = []
@@ -85,29 +92,35 @@ class Session:
         self.model = ScriptedModel(
             record=self._recorded,
             host=self,
-            chunking=CHUNKINGS[chunking],
+            chunking=chunking_of(chunking),
             codecs=CODECS,
-            cap=scenario.cap,
+            cap=scenario.cap if cap is None else cap,
+            patience=patience,
             context_window=scenario.model.context_window,
         )
 
     @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """The scenario's tools, as they are offered."""
+        return tuple(map(offered, self._scenario.tools.values()))
+
+    @property
     def tool_names(self) -> tuple[str, ...]:
-        """The scenario's tools."""
+        """Their names."""
         return tuple(self._scenario.tools)
 
     def connection(self, given: RunInput) -> RunInput:
         """The run's input with the way to this session's model."""
         way = {"wire": self._wire.name, "name": self.model_name, "base_url": self.base_url, "api_key": self.api_key}
         # A copy of its own: what the agent does to its input is no part of what it was given.
-        return replace(
-            given, input=copy.deepcopy(given.input), limits=dict(given.limits), model=way, tools_url=self.tools_url
-        )
+        given = replace(given, input=copy.deepcopy(given.input), limits=dict(given.limits))
+        return replace(given, model=way, tools_url=self.tools_url, mcp_url=self.mcp_url)
 
     def served(self, url: str, mark: str) -> None:
         """The session is reached over HTTP, below `url`, by an agent that plays many: `mark` makes its name its own."""
         self.base_url = f"{url}{self._wire.base}"
         self.tools_url = f"{url}/tools"
+        self.mcp_url = f"{url}/mcp"
         self.thread = f"{self.name}-{mark[:8]}"
 
     def begin(self, given: RunInput, spec: RunSpec) -> None:
@@ -126,10 +139,19 @@ class Session:
         """End every hang."""
         self._released.set()
 
+    @property
+    def _run(self) -> str:
+        """The run that the agent is at: where several are open, the one that asked its model last, or else was begun last."""
+        return self._last
+
     def _recorded(self, source: str, type: str, data: Mapping[str, Any]) -> None:  # noqa: A002 - the record's own word
         self._recorder(source, type, data)
+        if type == "request":
+            self._last = data["run"] or self._last
         if type == "reply":
             self._calls_made += sum(part["type"] == "tool_call" for part in data["parts"])
+            # What runs elsewhere is waited for in vain, and a model may call for ever.
+            self._waiting.said(self._run, [part for part in data["parts"] if part.get("name") in self._scenario.tools])
 
     # What the scripted model asks of its host.
 
@@ -205,7 +227,7 @@ class Session:
 
     def _start(self, name: str, arguments: Mapping[str, Any], call_id: str | None) -> _Begun:
         number = self._recorder.number("x")
-        run = self._open[-1] if self._open else self._last
+        run = self._run
         name, call_id = _word(name), None if call_id is None else _word(call_id)
         fate = None
         try:
@@ -214,6 +236,8 @@ class Session:
             given, fate = shown(arguments), ToolFailed("ArgumentError", f"arguments: {error}", rejected=True)
         data = {"run": run, "exec": number, "tool": name, "call_id": call_id, "arguments": given}
         self._recorder("tool", "start", data)
+        # The record holds what the agent said; what a template calls `call.ID` is the call that was meant.
+        call_id = self._waiting.taken(run, name, given, call_id)
         return _Begun(number, run, name, call_id, fate or self._fate(name, given))
 
     def _fate(self, name: str, arguments: Any) -> Outcome | ToolFailed:

@@ -17,24 +17,34 @@ async def serve(app: App, request: Request, path: str, answer: Answer) -> None:
     """
     Let `app` answer. `path` is what it sees as its own, percent-encoded still.
 
-    Its answer is sent as it comes, each part a write. A client that leaves cancels the task this runs in.
+    Its answer is sent as it comes, each part a write. A client that leaves cancels the task this runs in, which is how the
+    application hears of it. It is told of requests alone, of no lifespan.
     """
     given = iter(({"type": "http.request", "body": request.body, "more_body": False},))
+    over = asyncio.Event()
 
     async def receive() -> Message:
-        # There is one body; whoever asks on waits for the client to leave, which cancels this.
-        return next(given, None) or await asyncio.get_running_loop().create_future()
+        if (message := next(given, None)) is not None:
+            return message
+        await over.wait()
+        return {"type": "http.disconnect"}
 
     async def send(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in message.get("headers", ())]
             answer.begin(message["status"], _own(headers), _length(headers))
         elif message["type"] == "http.response.body":
+            more = message.get("more_body", False)
             if data := message.get("body", b""):
-                await answer.send(data)
-            if not message.get("more_body", False):
+                await answer.send(data, last=not more)
+            if more:
+                answer.flush()
+            else:
                 answer.end()
+                over.set()
 
+    # Applications ask which task they are, see `eager`: from here on they are one.
+    await asyncio.sleep(0)
     await app(_scope(request, path), receive, send)
 
 

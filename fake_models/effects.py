@@ -13,9 +13,10 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send these bytes of the body."""
+    """Send these bytes of the body; after the `last` ones comes nothing more."""
 
     data: bytes
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,19 @@
 
 import math
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from fake_models.chunking import WHOLE, Chunking
 from fake_models.effects import Effect, Hangup, Head, Send, Wait
 from fake_models.messages import Break, Cut, ErrorEvent, ErrorReply, ModelRequest, NoConnection, Reply, Stall
-from fake_models.wire.codec import Codec, Stamp, compact
+from fake_models.said import content, frames, payloads
+from fake_models.wire.codec import Codec, Stamp, quirks
+
+#: Most bytes of a stream that leave in one write, about what a system takes at once.
+JOINED_BYTES = 64 * 1024
+
+_JSON = "application/json"
 
 #: How an answer ended: all sent, the client left before that, or broken as scripted.
 Ended = Literal["kit", "client", "cut"]
@@ -17,23 +23,35 @@ Ended = Literal["kit", "client", "cut"]
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """
-    The answer to one request.
+    The answer to one request: the payloads of a stream, or the one of a body.
 
-    Exactly one of `body` (a JSON value, or a str sent as it is) and `chunks` (stream payloads, unframed) is set; `trailer`
-    ends a stream. `call` names it in the recording (m1, m2, ...). `headers` come beside the content type.
+    `frames` are the payloads' bytes; the JSON values themselves are made when they are asked for, which over a wire nobody
+    does. `trailer` ends a stream. `call` names it in the recording (m1, m2, ...). `headers` come beside the content type.
     """
 
     call: str
     codec: Codec
     status: int
-    body: Any = None
-    chunks: tuple[Any, ...] | None = None
+    frames: tuple[bytes, ...]
+    payloads: Callable[[], tuple[Any, ...]]
+    content_type: str
+    streamed: bool = False
     headers: tuple[tuple[str, str], ...] = ()
     broken: Break | None = None
     wait_s: float = 0.0
     pace_s: float = 0.0
     trailer: bytes = b""
     chunking: Chunking = WHOLE
+
+    @property
+    def body(self) -> Any:
+        """The JSON value of a body, or a str that is sent as it is; None for a stream."""
+        return None if self.streamed else self.payloads()[0]
+
+    @property
+    def chunks(self) -> tuple[Any, ...] | None:
+        """The payloads of a stream; None for a body."""
+        return self.payloads() if self.streamed else None
 
 
 class Endpoint(Protocol):
@@ -44,7 +62,7 @@ class Endpoint(Protocol):
         """Whether the run goes on and on though it was refused: a shell hangs (`hang`, `ahang`) before it asks."""
 
     def exchange(self, wire: str, path: str, body: Any, headers: Mapping[str, str]) -> Exchange:
-        """Decide and record the answer to `body`. Header names are lower case."""
+        """Decide and record the answer to `body`, which is the endpoint's alone from now on. Header names are lower case."""
 
     def done(self, call: str, sent_bytes: int, by: Ended) -> None:
         """Hear, once per answer, how it ended and how many bytes of the body had gone out."""
@@ -67,83 +85,108 @@ def exchange_of(
     if isinstance(reply.broken, ErrorEvent) and not request.stream:
         error = reply.broken.error
     if error is not None:
-        body = codec.error(error) if error.body is None else error.body
-        headers = _retry_headers(error)
-        return Exchange(call, codec, error.status, body=body, headers=headers, broken=reply.broken, wait_s=reply.wait_s)
-    quirks = [codec.quirks[name] for name in reply.quirks]
-    if request.stream:
-        chunks = codec.chunks(reply, stamp, request, chunking.pieces)
-        for quirk in quirks:
-            chunks = quirk.chunks(chunks)
-        return Exchange(
-            call,
-            codec,
-            200,
-            chunks=chunks,
-            broken=reply.broken,
-            wait_s=reply.wait_s,
-            pace_s=reply.pace_s,
-            trailer=codec.trailer if all(quirk.trailer for quirk in quirks) else b"",
-            chunking=chunking,
-        )
-    body = codec.whole(reply, stamp)
-    for quirk in quirks:
-        body = quirk.whole(body)
-    return Exchange(call, codec, 200, body=body, broken=reply.broken, wait_s=reply.wait_s)
+        return replace(of_error(call, codec, error), broken=reply.broken, wait_s=reply.wait_s)
+    ends = request.stream and all(quirk.trailer for quirk in quirks(codec, reply))
+    return Exchange(
+        call,
+        codec,
+        200,
+        frames(codec, reply, request, stamp, chunking.pieces),
+        lambda: payloads(codec, reply, request, stamp, chunking.pieces),
+        content_type=codec.stream_type if request.stream else _JSON,
+        streamed=request.stream,
+        broken=reply.broken,
+        wait_s=reply.wait_s,
+        pace_s=reply.pace_s if request.stream else 0.0,
+        trailer=codec.trailer if ends else b"",
+        chunking=chunking,
+    )
+
+
+def of_error(call: str, codec: Codec, error: ErrorReply) -> Exchange:
+    """An error as its wire spells it, or with the body that it brings."""
+    body = codec.error(error) if error.body is None else error.body
+    # Text that is sent as it is stands for a proxy's page or for broken JSON, and the latter still claims to be JSON.
+    is_page = isinstance(body, str) and body.lstrip().startswith("<")
+    return Exchange(
+        call,
+        codec,
+        error.status,
+        (content(body),),
+        lambda: (body,),
+        content_type="text/html; charset=utf-8" if is_page else _JSON,
+        headers=_retry_headers(error),
+    )
 
 
 def content_length(exchange: Exchange) -> int | None:
     """Bytes of the whole body, however many of them a break lets out; None for a stream."""
-    return None if exchange.chunks is not None else len(_content(exchange.body))
+    return None if exchange.streamed else len(exchange.frames[0])
 
 
-def effects(exchange: Exchange, *, recut: bool = True) -> Iterator[Effect]:
+def told_in_stream(exchange: Exchange) -> Any:
+    """The payload by which a stream tells of its error, in place of its rest; None where none does."""
+    if not isinstance(exchange.broken, ErrorEvent) or not exchange.streamed:
+        return None
+    codec, broken = exchange.codec, exchange.broken
+    return codec.following(codec.error_event(broken.error), exchange.payloads()[: broken.after_chunks])
+
+
+def effects(exchange: Exchange, *, recut: bool = True, join: bool = False) -> tuple[Effect, ...]:
     """
     What delivering takes, in order: time, head, one Send per write (or the whole body), and the break where one is scripted.
 
-    A break counted in chunks always comes: before the trailer if there are fewer chunks, before the first byte of a body
-    that is not streamed. One counted in bytes comes exactly there, and not at all where the body is no longer than that.
+    A break counted in chunks always comes: before what ends the stream if there are fewer chunks, before the first byte of a
+    body that is not streamed. One counted in bytes comes exactly there, and not at all where the body is no longer than that.
     A stall is silence until the run is over and then a reset. `recut` False: a Send is a chunk, whatever the chunking says.
+    `join`: chunks that the chunking does not cut apart, and no time passes between, are sent together.
     """
-    if exchange.wait_s:
-        yield Wait(exchange.wait_s)
+    plan: list[Effect] = [Wait(exchange.wait_s)] if exchange.wait_s else []
     if isinstance(exchange.broken, NoConnection):
-        yield Hangup(reset=True)
-        return
-    yield Head(exchange.status, (("Content-Type", _content_type(exchange)), *exchange.headers))
+        return (*plan, Hangup(reset=True))
+    plan.append(Head(exchange.status, (("Content-Type", exchange.content_type), *exchange.headers)))
     writes, after = _broken(exchange)
-    if recut and exchange.chunks is not None and exchange.chunking.recut is not None:
+    if recut and exchange.streamed and exchange.chunking.recut is not None:
         writes = exchange.chunking.recut(writes, exchange.codec.comment)
-    for number, data in enumerate(writes):
-        if number and exchange.pace_s:
-            yield Wait(exchange.pace_s)
-        yield Send(data)
-    yield from after
+    elif join and not exchange.pace_s:
+        writes = _joined(writes)
+    for left, data in zip(reversed(range(len(writes))), writes, strict=True):
+        plan.append(Send(data, last=not left and not after))
+        if left and exchange.pace_s:
+            plan.append(Wait(exchange.pace_s))
+    return (*plan, *after)
 
 
 def _broken(exchange: Exchange) -> tuple[tuple[bytes, ...], tuple[Effect, ...]]:
     """The parts of the body that leave, and what comes after them."""
-    if exchange.chunks is None:
-        frames: tuple[bytes, ...] = ()
-        parts: tuple[bytes, ...] = (_content(exchange.body),)
-    else:
-        frames = tuple(exchange.codec.frame(chunk) for chunk in exchange.chunks)
-        parts = (*frames, exchange.trailer) if exchange.trailer else frames
+    parts = (*exchange.frames, exchange.trailer) if exchange.trailer else exchange.frames
+    # Where no trailer ends the stream, its last chunk does.
+    frames = (exchange.frames if exchange.trailer else exchange.frames[:-1]) if exchange.streamed else ()
     match exchange.broken:
+        case None:
+            return parts, ()
         case Cut(after_bytes=int(limit), reset=reset) if limit < sum(map(len, parts)):
             return tuple(_first_bytes(parts, limit)), (Hangup(reset),)
         case Cut(after_chunks=int(count), reset=reset):
             return frames[:count], (Hangup(reset),)
         case Stall(after_chunks=count):
             return frames[:count], (Wait(math.inf), Hangup(reset=True))
-        case ErrorEvent(error=error, after_chunks=count) if exchange.chunks is not None:
-            return (*frames[:count], exchange.codec.frame(exchange.codec.error_event(error))), ()
+        case ErrorEvent(after_chunks=count) if exchange.streamed:
+            return (*frames[:count], exchange.codec.frame(told_in_stream(exchange))), ()
         case _:
             return parts, ()
 
 
+def _joined(parts: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """The same bytes in few pieces, between which a slow reader is waited for."""
+    whole = b"".join(parts)
+    if parts and len(whole) <= JOINED_BYTES:
+        return (whole,)
+    return tuple(whole[at : at + JOINED_BYTES] for at in range(0, len(whole), JOINED_BYTES))
+
+
 def delivery(
-    exchange: Exchange, done: Callable[[str, int, Ended], None], *, recut: bool = True
+    exchange: Exchange, done: Callable[[str, int, Ended], None], *, recut: bool = True, join: bool = False
 ) -> Generator[Effect, None, None]:
     """
     The effects for a shell to carry out, with `done` told however the iteration ends.
@@ -151,9 +194,13 @@ def delivery(
     The shell must close it (`contextlib.closing`). What was yielded counts as sent. A client that leaves when only the
     trailer is missing has been told everything: SDKs stop reading at the finish reason or at the sentinel.
     """
-    plan = tuple(effects(exchange, recut=recut))
-    said = sum(len(effect.data) for effect in plan if isinstance(effect, Send)) - len(exchange.trailer)
-    whole = not any(isinstance(effect, Hangup) for effect in plan)
+    plan = effects(exchange, recut=recut, join=join)
+    said, whole = -len(exchange.trailer), True
+    for effect in plan:
+        if isinstance(effect, Send):
+            said += len(effect.data)
+        elif isinstance(effect, Hangup):
+            whole = False
     sent = 0
     by: Ended = "client"
     try:
@@ -173,18 +220,6 @@ def _retry_headers(error: ErrorReply) -> tuple[tuple[str, str], ...]:
         return ()
     seconds = error.retry_after_s
     return (("Retry-After", str(math.ceil(seconds))), ("retry-after-ms", str(max(1, round(seconds * 1000)))))
-
-
-def _content_type(exchange: Exchange) -> str:
-    if exchange.chunks is not None:
-        return exchange.codec.stream_type
-    # Text that is sent as it is stands for a proxy's page or for broken JSON, and the latter still claims to be JSON.
-    is_page = isinstance(exchange.body, str) and exchange.body.lstrip().startswith("<")
-    return "text/html; charset=utf-8" if is_page else "application/json"
-
-
-def _content(body: Any) -> bytes:
-    return body.encode() if isinstance(body, str) else compact(body)
 
 
 def _first_bytes(pieces: tuple[bytes, ...], limit: int) -> Iterator[bytes]:

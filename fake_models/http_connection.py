@@ -8,19 +8,25 @@ import struct
 import termios
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
+from functools import lru_cache
 from http.client import responses
 from typing import cast
 
+from fake_models.eager import started
 from fake_models.http_requests import Awaited, Refused, Request, RequestParser
 
 #: Requests that may wait behind the one being answered before the client is no longer listened to.
 PIPELINED = 16
+#: How long a client may take over a request from its first byte to its last, in seconds: a loopback is fast, and a client that dribbles holds
+#: a socket for ever.
+WHOLE_S = 60.0
 #: How long a refused client is listened to after its answer, in seconds.
 LINGER_S = 1.0
 #: How often a reset looks whether all was delivered, in seconds.
 _LOOK_S = 0.001
 
 Handle = Callable[["Request | Refused", "Answer"], Awaitable[None]]
+Later = Callable[[float, Callable[[], None]], asyncio.TimerHandle]
 
 
 class Answer:
@@ -36,66 +42,100 @@ class Answer:
         self._can_chunk = isinstance(request, Request) and request.version == "1.1"
         self._chunked = False
         self._missing = 0
+        self._held = b""
         #: Whether the connection can carry another request after this answer.
         self.keep_alive = isinstance(request, Request) and request.keep_alive
         self.begun = False
         self.ended = False
 
+    @property
+    def task(self) -> asyncio.Task[None] | None:
+        """The task that it is waited in; None where nothing was waited for yet."""
+        return self._connection.task
+
     def begin(self, status: int, headers: Iterable[tuple[str, str]], length: int | None) -> None:
-        """Send status and headers; `length` of the body, None where only its end will tell."""
+        """
+        Give status and headers, which leave with what comes next; `flush` if that is a while.
+
+        `length` is that of the body, None where only its end will tell.
+        """
         self.begun = True
         self._missing = length or 0
         self._chunked = length is None and self._can_chunk
-        if length is not None:
-            headers = (*headers, ("Content-Length", str(length)))
-        elif self._chunked:
-            headers = (*headers, ("Transfer-Encoding", "chunked"))
-        else:
+        if length is None and not self._chunked:
             self.keep_alive = False
-        headers = (*headers, ("Connection", "keep-alive" if self.keep_alive else "close"))
-        lines = [f"HTTP/1.1 {status} {responses.get(status, '')}", *(f"{name}: {value}" for name, value in headers)]
-        self._connection.write("\r\n".join((*lines, "", "")).encode("latin-1", "replace"))
+        self._held = _head(status, tuple(headers), length, chunked=self._chunked, keep_alive=self.keep_alive)
 
-    async def send(self, data: bytes) -> None:
+    async def send(self, data: bytes, *, last: bool = False) -> None:
         """
-        Send a part of the body as a write of its own, once the system took all before it.
+        Send a part of the body as a write of its own, once the system took all before it; the `last` ends the answer.
 
         Nothing is awaited after the write: whatever the client does next, the caller has gone on before it is heard of.
         """
         await self._connection.flushed()
         self._missing -= len(data)
         if data and self._with_body:
-            self._connection.write(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+            self._held += b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data
+        if last:
+            self.end()
+        else:
+            self.flush()
 
     def end(self) -> None:
         """All that will come is sent."""
+        if self.ended:
+            return
         self.ended = True
-        if self._chunked:
-            self._connection.write(b"0\r\n\r\n")
+        if self._chunked and self._with_body:
+            self._held += b"0\r\n\r\n"
         elif self._missing > 0 and self._with_body:
             self.keep_alive = False
+        self.flush()
+
+    def flush(self) -> None:
+        """Let leave what waits for more to leave with."""
+        held, self._held = self._held, b""
+        if held:
+            self._connection.write(held)
 
     async def reset(self) -> None:
         """Abort the connection once the client's side has all that was sent."""
+        self.flush()
         await self._connection.delivered()
         self._connection.abort()
+
+
+@lru_cache(1024)
+def _head(
+    status: int, headers: tuple[tuple[str, str], ...], length: int | None, *, chunked: bool, keep_alive: bool
+) -> bytes:
+    """Status line and headers."""
+    if length is not None:
+        headers = (*headers, ("Content-Length", str(length)))
+    elif chunked:
+        headers = (*headers, ("Transfer-Encoding", "chunked"))
+    headers = (*headers, ("Connection", "keep-alive" if keep_alive else "close"))
+    lines = [f"HTTP/1.1 {status} {responses.get(status, '')}", *(f"{name}: {value}" for name, value in headers)]
+    return "\r\n".join((*lines, "", "")).encode("latin-1", "replace")
 
 
 class Connection(asyncio.Protocol):
     """
     A client, from its first byte to its last.
 
-    `handle` answers one request at a time, in a task that is cancelled when the client leaves or `abort` is called. Where it
+    `handle` answers one request at a time, at once up to where it waits and then in a task that is cancelled when the client leaves or `abort` is called. Where it
     does not come to the end of its answer the connection is reset, since half an answer must not look whole; what it raises
     the loop's exception handler hears. A client that closes its sending side has left: that is all one sees of a client
-    that is gone.
+    that is gone. `later` calls something after so many seconds, and gives what cancels it.
     """
 
     #: Set by `connection_made`, which comes first of all that the loop calls.
     _transport: asyncio.Transport
 
-    def __init__(self, handle: Handle) -> None:
+    def __init__(self, handle: Handle, later: Later | None = None) -> None:
         self._handle = handle
+        self._later = later or asyncio.get_running_loop().call_later
+        self._deadline: asyncio.TimerHandle | None = None
         self._parser = RequestParser()
         self._waiting: deque[Request | Refused] = deque()
         self._task: asyncio.Task[None] | None = None
@@ -123,14 +163,30 @@ class Connection(asyncio.Protocol):
             return
         for found in self._parser.feed(data):
             if not isinstance(found, Awaited):
+                self._stop_watching()
                 self._waiting.append(found)
             elif self._task is None and not self._waiting:
                 # Otherwise it would land inside another answer; and no client waits for it for ever.
                 self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        if self._waiting and self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._serve())
+        if self._parser.begun and self._deadline is None:
+            self._deadline = self._later(WHOLE_S, self._too_slow)
+        self._go_on()
         if len(self._waiting) > PIPELINED:
             self._transport.pause_reading()
+
+    def _go_on(self) -> None:
+        if self._waiting and self._task is None:
+            self._task = started(self._serve())
+
+    def _too_slow(self) -> None:
+        self._deadline = None
+        self._waiting.append(self._parser.give_up(408, f"the request was not whole after {WHOLE_S:g} seconds"))
+        self._go_on()
+
+    def _stop_watching(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
     def eof_received(self) -> None:
         """Called by the loop when the client will send no more; the loop then closes the transport."""
@@ -160,9 +216,15 @@ class Connection(asyncio.Protocol):
         if not self._transport.is_closing():
             self._transport.write(data)
 
+    @property
+    def task(self) -> asyncio.Task[None] | None:
+        """The task in which an answer waits for something."""
+        return self._task
+
     async def flushed(self) -> None:
         """Wait until the system took all that was written."""
-        await self._writable.wait()
+        if not self._writable.is_set():
+            await self._writable.wait()
 
     async def delivered(self) -> None:
         """Wait until the client's system has it too; what it has not, a reset takes back."""
@@ -203,6 +265,7 @@ class Connection(asyncio.Protocol):
         """End the connection; a client that may be sending still is heard out for a while, or it would miss its answer."""
         self._over = True
         self._waiting.clear()
+        self._stop_watching()
         if not listening:
             self._transport.close()
             return
@@ -212,6 +275,7 @@ class Connection(asyncio.Protocol):
 
     def _leave(self) -> None:
         self._over = True
+        self._stop_watching()
         self._waiting.clear()
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()

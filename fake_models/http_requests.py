@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import lru_cache
+from typing import cast
 
 import httptools
 
@@ -37,10 +39,17 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A request that is none, or too large; no other comes after it."""
+    """A request that is none, or too large; no other comes after it. `path` as far as it was heard."""
 
     status: int
     message: str
+    path: str = ""
+
+
+@lru_cache(1024)
+def _key(name: bytes) -> str:
+    """A header's name as it is known by; clients have few."""
+    return name.decode("latin-1").lower()
 
 
 class Awaited(Enum):
@@ -80,9 +89,14 @@ class RequestParser:
         found, self._found = self._found, []
         return found
 
+    def give_up(self, status: int, message: str) -> Refused:
+        """Refuse the request that has begun and is not whole; nothing more is heard."""
+        self._refuse(status, message)
+        return cast("Refused", self._found.pop())
+
     def on_message_begin(self) -> None:
         """Called at the first byte of a request."""
-        self._begin()
+        self.begun = True
 
     def on_url(self, part: bytes) -> None:
         """Called with the target, which may come in several parts."""
@@ -91,26 +105,31 @@ class RequestParser:
     def on_header(self, name: bytes, value: bytes) -> None:
         """Called once per header, and per trailer, which nobody needs."""
         if self._in_head:
-            self._head += b"" if name.lower() == b"upgrade" else b"%b: %b\r\n" % (name, value)
-            key, text = name.decode("latin-1").lower(), value.decode("utf-8", "replace")
-            self._headers[key] = f"{self._headers[key]}, {text}" if key in self._headers else text
+            self._head.append((name, value))
 
     def on_headers_complete(self) -> None:
         """Called when the body begins, if there is one."""
         self._in_head = False
+        headers = self._headers
+        for name, value in self._head:
+            key, text = _key(name), value.decode("utf-8", "replace")
+            headers[key] = f"{headers[key]}, {text}" if key in headers else text
         self._version = self._library.get_http_version()
         # The library speaks of the message that it is in, so that this cannot be asked later.
         self._keep_alive = self._library.should_keep_alive()
         self._method = self._library.get_method().decode("latin-1")
-        if int(self._headers.get("content-length", "0")) > MAX_BODY_BYTES:
+        self._comes_again = self._library.should_upgrade() and self._method != "CONNECT"
+        if int(headers.get("content-length", "0")) > MAX_BODY_BYTES:
             self._refuse_body()
-        elif not self._comes_again and self._headers.get("expect", "").lower() == "100-continue":
+        elif "expect" in headers and not self._comes_again and headers["expect"].lower() == "100-continue":
             self._found.append(Awaited.CONTINUE)
 
     def on_body(self, part: bytes) -> None:
         """Called with each part of the body."""
-        self._body += part
-        if len(self._body) > MAX_BODY_BYTES:
+        self._body.append(part)
+        self._body_bytes += len(part)
+        if self._body_bytes > MAX_BODY_BYTES:
+            self._body.clear()
             self._refuse_body()
 
     def on_message_complete(self) -> None:
@@ -118,31 +137,31 @@ class RequestParser:
         if self._comes_again:
             return
         if not self._refused:
-            target = self._target.decode("latin-1")
-            path, query = _PATH.match(target).groups(default="")  # type: ignore[union-attr] # matches any text
-            request = Request(
-                self._method,
-                path or "/",
-                self._headers,
-                bytes(self._body),
-                version=self._version,
-                keep_alive=self._keep_alive,
-                query=query,
+            path, query = self._path_and_query()
+            self._found.append(
+                Request(
+                    self._method,
+                    path or "/",
+                    self._headers,
+                    b"".join(self._body),
+                    self._version,
+                    self._keep_alive,
+                    query,
+                )
             )
-            self._found.append(request)
         self._begin()
 
     def _begin(self) -> None:
         self._target = b""
-        self._head = b""
+        self._head: list[tuple[bytes, bytes]] = []
         self._headers: dict[str, str] = {}
-        self._body = bytearray()
+        self._body: list[bytes] = []
+        self._body_bytes = 0
         self._in_head = True
         self._head_bytes = 0
-
-    @property
-    def _comes_again(self) -> bool:
-        return self._library.should_upgrade() and self._method != "CONNECT"
+        self._comes_again = False
+        #: Whether there is more of a request to come.
+        self.begun = False
 
     def _stay(self) -> None:
         """
@@ -154,7 +173,9 @@ class RequestParser:
         head = b""
         if self._comes_again:
             first = f"{self._method} {self._target.decode('latin-1')} HTTP/{self._version}\r\n"
-            head = first.encode("latin-1") + self._head + b"\r\n"
+            kept = (b"%b: %b\r\n" % header for header in self._head if header[0].lower() != b"upgrade")
+            head = b"".join((first.encode("latin-1"), *kept, b"\r\n"))
+            self._begin()
         self._library = httptools.HttpRequestParser(self)
         self._library.feed_data(head)
 
@@ -170,4 +191,8 @@ class RequestParser:
     def _refuse(self, status: int, message: str) -> None:
         if not self._refused:
             self._refused = True
-            self._found.append(Refused(status, message))
+            self.begun = False
+            self._found.append(Refused(status, message, self._path_and_query()[0]))
+
+    def _path_and_query(self) -> tuple[str, ...]:
+        return _PATH.match(self._target.decode("latin-1")).groups(default="")  # type: ignore[union-attr] # matches any text

@@ -38,12 +38,15 @@ def transport(endpoint: Endpoint, library: ModuleType) -> Any:
             path = request.url.path
             codec = codec_for(request.method, path)
             if codec is None:
-                status, body = unmodelled(request.method, path)
-                return lib.Response(status, headers={"Content-Type": "application/json"}, content=compact(body))
+                said = unmodelled(request.method, path)
+                return lib.Response(said.status, headers=list(said.headers), content=compact(said.body))
             exchange = endpoint.exchange(codec.name, path, json_or_text(content), dict(request.headers))
             effects = delivery(exchange, endpoint.done)
             head = _head(effects, endpoint)
-            stream = body_of(effects, framed=exchange.chunks is not None, request=request)
+            if head is None:
+                effects.close()
+                raise lib.ConnectError("connection refused", request=request)
+            stream = body_of(effects, framed=exchange.streamed, request=request)
             return lib.Response(head.status, headers=list(head.headers), stream=stream)
 
     return Transport()
@@ -63,14 +66,14 @@ def _body_class(endpoint: Endpoint, lib: Any) -> Any:
                 if _is_silence(effect):
                     endpoint.hang()
                 else:
-                    yield _bytes(lib, effect, framed=self._framed, request=self._request)
+                    yield _bytes(lib, effect, endpoint, framed=self._framed, request=self._request)
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             for effect in self._effects:
                 if _is_silence(effect):
                     await endpoint.ahang()
                 else:
-                    yield _bytes(lib, effect, framed=self._framed, request=self._request)
+                    yield _bytes(lib, effect, endpoint, framed=self._framed, request=self._request)
 
         def close(self) -> None:
             self._effects.close()
@@ -81,10 +84,12 @@ def _body_class(endpoint: Endpoint, lib: Any) -> Any:
     return Body
 
 
-def _bytes(lib: Any, effect: Effect, *, framed: bool, request: Any) -> bytes:
+def _bytes(lib: Any, effect: Effect, endpoint: Endpoint, *, framed: bool, request: Any) -> bytes:
     match effect:
         case Send(data=data):
             return data
+        case Wait(delay_s=delay_s):
+            endpoint.pause(delay_s)
         case Hangup(reset=True):
             raise lib.ReadError("connection reset by peer", request=request)
         case Hangup() if not framed:
@@ -99,10 +104,13 @@ def _is_silence(effect: Effect) -> bool:
     return isinstance(effect, Wait) and effect.delay_s == math.inf
 
 
-def _head(effects: Generator[Effect, None, None], endpoint: Endpoint) -> Head:
+def _head(effects: Generator[Effect, None, None], endpoint: Endpoint) -> Head | None:
+    """Status and headers; None where the connection is gone before them."""
     for effect in effects:
         if isinstance(effect, Head):
             return effect
         if isinstance(effect, Wait):
             endpoint.pause(effect.delay_s)
+        if isinstance(effect, Hangup):
+            return None
     raise AssertionError("a delivery has no head; effects() yields one before any byte")

@@ -9,7 +9,8 @@ from typing import Any
 
 from fake_models.effects import Hangup, Head, Send, Wait
 from fake_models.errors import ModelError, StreamBroken
-from fake_models.exchange import Endpoint, Exchange, delivery
+from fake_models.exchange import Endpoint, Exchange, delivery, told_in_stream
+from fake_models.messages import ErrorEvent
 from fake_models.wire import CODECS
 from fake_models.wire.codec import compact
 
@@ -22,7 +23,7 @@ class CallableModel:
     A model that an agent in this process calls.
 
     All four raise `ModelError` on an error status and `StreamBroken` where the answer is broken as scripted; a stream that is
-    cut cleanly just ends. What goes in and out is copied as JSON, so that a later change of it changes nobody else's. The
+    cut cleanly just ends, and one that tells of an error gives that as its last chunk. What goes in and out is copied as JSON, so that a later change of it changes nobody else's. The
     streaming two ask with the first `next`, so that an iterator nobody reads leaves no open answer behind.
     """
 
@@ -58,7 +59,7 @@ class CallableModel:
         lowered = {name.lower(): value for name, value in (*self.headers.items(), *(headers or {}).items())}
         path = CODECS[self.wire].path
         exchange = self.endpoint.exchange(self.wire, path, body, lowered)
-        chunks = iter(exchange.chunks or ())
+        chunks = iter(_payloads(exchange))
         with closing(delivery(exchange, self.endpoint.done, recut=False)) as effects:
             for effect in effects:
                 match effect:
@@ -71,15 +72,23 @@ class CallableModel:
                         chunk = next(chunks, None)
                         if chunk is not None and data == exchange.codec.frame(chunk):
                             yield _copy(chunk)
-                    case Hangup(reset=reset) if reset or exchange.chunks is None:
+                    case Hangup(reset=reset) if reset or not exchange.streamed:
                         raise StreamBroken(_broken(exchange))
                     case Head() | Hangup():
                         pass
         if exchange.status >= 400:
             headers = {name.lower(): value for name, value in exchange.headers}
             raise ModelError(exchange.status, _copy(exchange.body), headers)
-        if exchange.chunks is None and not body.get("stream"):
+        if not exchange.streamed and not body.get("stream"):
             yield _copy(exchange.body)
+
+
+def _payloads(exchange: Exchange) -> tuple[Any, ...]:
+    """What a stream carries, an error that ends it included."""
+    chunks = exchange.chunks or ()
+    if isinstance(exchange.broken, ErrorEvent):
+        return (*chunks[: exchange.broken.after_chunks], told_in_stream(exchange))
+    return chunks
 
 
 def _each(endpoint: Endpoint, steps: Generator[Any, None, None]) -> Iterator[Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Literal
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
@@ -35,6 +36,16 @@ class Thinking:
 
 
 Part = Text | Thinking | ToolCall
+
+#: The parts of an empty reply, by its shape.
+EMPTY: Mapping[EmptyShape, tuple[Part, ...]] = MappingProxyType(
+    {
+        "no_parts": (),
+        "null": (Text(None),),
+        "blank": (Text(" \n"),),
+        "thinking": (Thinking("Let me think about this."),),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

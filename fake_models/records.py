@@ -1,12 +1,25 @@
 """What a request and its answer leave in a recording, as plain data. Pure; keeps no record and no secret."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any
 
-from fake_models.exchange import Exchange
-from fake_models.messages import Break, Cut, ErrorEvent, NoConnection, Part, Reply, Stall, Text, Thinking, ToolCall
+from fake_models.exchange import Exchange, told_in_stream
+from fake_models.messages import (
+    Break,
+    Cut,
+    ErrorEvent,
+    NoConnection,
+    Part,
+    Reply,
+    Stall,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
 from fake_models.script import Played
 
 #: Headers whose values are recorded as digests only.
@@ -25,41 +38,60 @@ def retry_count(headers: Mapping[str, str]) -> int | None:
 
 def digests(headers: Mapping[str, str]) -> list[str]:
     """Fingerprints of what must never be written down: enough to find a secret that turns up elsewhere, not to use it."""
-    values = [headers[name] for name in SECRET_HEADERS if name in headers]
-    bearers = [value[7:].strip() for value in values if value[:7].lower() == "bearer "]
-    return [hashlib.sha256(value.encode()).hexdigest()[:16] for value in (*values, *bearers)]
+    return [digest for name in SECRET_HEADERS if name in headers for digest in _digests(headers[name])]
+
+
+@lru_cache(1024)
+def _digests(secret: str) -> tuple[str, ...]:
+    """Of the value, and of the key in it: a client sends the same with every request."""
+    bearer = (secret[7:].strip(),) if secret[:7].lower() == "bearer " else ()
+    return tuple(hashlib.sha256(value.encode()).hexdigest()[:16] for value in (secret, *bearer))
 
 
 def reply_data(
-    played: Played, reply_id: str, exchange: Exchange, observed: list[str], *, tells_usage: bool = True
+    played: Played,
+    reply_id: str,
+    exchange: Exchange,
+    observed: list[str],
+    *,
+    tells_usage: bool = True,
+    altered: Sequence[str] = (),
 ) -> dict[str, Any]:
     """
     A reply, or an error in its place, which has no id, parts or stop.
 
-    `tells_usage`: whether the request lets the model report usage, since what was not sent was not said. `observed` are the provider rules that the request broke without being refused. An error's body is the one sent.
+    `tells_usage`: whether the request lets the model report usage, since what was not sent was not said. `observed` are the provider rules that the request broke without being refused. An error's body is the one sent. `altered` are the fields in which the wire could not say what the script says.
     """
     reply = played.reply
     return {
         "call": exchange.call,
         "turn": played.turn,
-        "id": None if reply.error else reply_id,
+        "id": None if reply.error or "reply_id" in exchange.codec.lacks else reply_id,
         "status": exchange.status,
-        "parts": [{"type": PART_TYPES[type(part)], **asdict(part)} for part in reply.parts],
+        "parts": [{"type": PART_TYPES[type(part)], **_fields(part)} for part in reply.parts],
         "stop": None if reply.error else reply.stop,
-        "usage": asdict(reply.usage) if reply.usage and tells_usage else None,
-        "fault": _fault(reply, exchange.body),
+        "usage": _fields(reply.usage) if reply.usage and tells_usage else None,
+        "fault": _fault(reply, exchange),
         "resolved": [{"path": found.path, "from": found.source, "value": found.value} for found in played.resolved],
         "observed": observed,
+        "altered": list(altered),
     }
 
 
-def _fault(reply: Reply, body: Any) -> dict[str, Any] | None:
+def _fields(value: Part | Usage) -> dict[str, Any]:
+    # asdict() would do, which looks for values within values and takes ten times as long.
+    return {name: getattr(value, name) for name in value.__slots__}
+
+
+def _fault(reply: Reply, exchange: Exchange) -> dict[str, Any] | None:
     """What is wrong with a reply: `error`, a break by its name, `finish`, `quirks`; None for a sound one."""
     fault: dict[str, Any] = {}
     if reply.error is not None:
-        fault["error"] = {**asdict(reply.error), "body": body}
+        fault["error"] = {**asdict(reply.error), "body": exchange.body}
     if reply.broken is not None:
         fault[BREAKS[type(reply.broken)]] = asdict(reply.broken)
+    if isinstance(reply.broken, ErrorEvent):
+        fault["error_event"]["error"]["body"] = told_in_stream(exchange) if exchange.streamed else exchange.body
     if reply.finish is not None:
         fault["finish"] = reply.finish
     if reply.quirks:

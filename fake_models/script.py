@@ -1,12 +1,15 @@
 """The script as a pure state machine: one cursor, in order, never searching ahead. No clock, no I/O, no wire."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, Literal
 
 from fake_models.errors import ScriptError
 from fake_models.matching import When, misfit
 from fake_models.messages import (
+    EMPTY,
     Break,
     EmptyShape,
     ErrorReply,
@@ -20,7 +23,8 @@ from fake_models.messages import (
     Usage,
     World,
 )
-from fake_models.overflow import overflow_reply
+from fake_models.overflow import Spelling, overflow_reply
+from fake_models.personas import Persona, reply
 from fake_models.template import Resolved, as_json, render, text
 
 #: `Turn.repeat` of a turn that is never used up.
@@ -66,7 +70,7 @@ class Turn:
     stop: Stop | None = None
     usage: Usage | None = None
     error: ErrorTurn | None = None
-    overflow: Literal["code", "openai", "anthropic", "unknown", "length"] | None = None
+    overflow: Spelling | Literal["length"] | None = None
     broken: Break | None = None
     when: When | None = None
     optional: bool = False
@@ -77,11 +81,17 @@ class Turn:
     quirks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Script:
-    """The turns of one run."""
+    """The turns of one run or, without any, the persona that answers all of its requests."""
 
     turns: tuple[Turn, ...]
+    persona: Persona | None = None
+
+    @cached_property
+    def fixed(self) -> tuple[Reply | None, ...]:
+        """What each turn says whoever asks and whenever, found once; None where that hangs on the request or the world."""
+        return tuple(map(_fixed, self.turns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +130,6 @@ SIDE_CALLS = ("auxiliary", "compaction")
 #: What a side call gets when no turn asks for it.
 SIDE_REPLY = Reply(parts=(Text("Noted."),), usage=Usage(1, 1))
 
-#: The parts of an empty reply, by its shape.
-EMPTY: Mapping[EmptyShape | None, tuple[Part, ...]] = {
-    None: (),
-    "no_parts": (),
-    "null": (Text(None),),
-    "blank": (Text(" \n"),),
-    "thinking": (Thinking("Let me think about this."),),
-}
-
 
 def answer(script: Script, cursor: Cursor, request: ModelRequest, world: World) -> Played | Missed:
     """
@@ -136,6 +137,8 @@ def answer(script: Script, cursor: Cursor, request: ModelRequest, world: World) 
 
     Never raises: a turn whose templates cannot be resolved, since a tool it quotes never ran, does not fit either.
     """
+    if script.persona is not None and not script.turns:
+        return _in_character(script.persona, cursor, request, world)
     tried: list[tuple[int, str]] = []
     for index in range(_start(script, cursor), len(script.turns)):
         turn = script.turns[index]
@@ -154,6 +157,16 @@ def answer(script: Script, cursor: Cursor, request: ModelRequest, world: World) 
     return _missed(script, tried)
 
 
+def aside(turn: Turn, cursor: Cursor, request: ModelRequest, world: World) -> Played | Missed:
+    """Answer the request with this turn, whatever the script says and whatever it waits for; the script stays where it is."""
+    played = _played(Script((turn,)), 0, Cursor(), request, world)
+    return (
+        _missed(Script((turn,)), [(0, played)])
+        if isinstance(played, str)
+        else replace(played, cursor=cursor, turn=None)
+    )
+
+
 def unplayed(script: Script, cursor: Cursor) -> tuple[int, ...]:
     """The turns, from 0, that had to be played and were not, or not often enough."""
     start = _start(script, cursor)
@@ -161,6 +174,18 @@ def unplayed(script: Script, cursor: Cursor) -> tuple[int, ...]:
     if start < len(script.turns) and start == cursor.index and script.turns[start].repeat == FOREVER and cursor.played:
         start += 1
     return tuple(index for index in range(start, len(script.turns)) if not script.turns[index].optional)
+
+
+def _in_character(persona: Persona, cursor: Cursor, request: ModelRequest, world: World) -> Played:
+    """A persona has one turn, which is never used up; only what it counts goes on."""
+    if world.call in SIDE_CALLS:
+        return Played(cursor, None, SIDE_REPLY)
+    return Played(Cursor(0, cursor.played + 1), 0, reply(persona, request, world, cursor.played))
+
+
+def asked_quirks(script: Script, known: Collection[str] = ()) -> tuple[tuple[int, str], ...]:
+    """Each quirk that the script asks for, with its turn, from 0; those that are known are left out."""
+    return tuple((index, name) for index, turn in enumerate(script.turns) for name in turn.quirks if name not in known)
 
 
 def _start(script: Script, cursor: Cursor) -> int:
@@ -202,11 +227,20 @@ def _missed(script: Script, tried: list[tuple[int, str]]) -> Missed:
 def _played(script: Script, index: int, cursor: Cursor, request: ModelRequest, world: World) -> Played | str:
     """The turn as it is played, or why it cannot be."""
     try:
-        reply, resolved = _reply(script.turns[index], request, world)
+        fixed = script.fixed[index]
+        reply, resolved = (fixed, ()) if fixed is not None else _reply(script.turns[index], request, world)
     except ScriptError as error:
         return f"it cannot be played: {error}"
     times = cursor.played if index == cursor.index else 0
     return Played(Cursor(index, times + 1), index, reply, resolved)
+
+
+def _fixed(turn: Turn) -> Reply | None:
+    words = as_json([turn.say, turn.think, *((call.args, call.raw) for call in turn.calls)])
+    numbered = any(call.id_shape == "fresh" and call.id is None for call in turn.calls)
+    if "{{" in words or numbered or turn.answer is not None or turn.overflow is not None:
+        return None
+    return _reply(turn, ModelRequest("", "", ()), World(datetime.min.replace(tzinfo=UTC)))[0]
 
 
 def _reply(turn: Turn, request: ModelRequest, world: World) -> tuple[Reply, tuple[Resolved, ...]]:
@@ -220,7 +254,7 @@ def _reply(turn: Turn, request: ModelRequest, world: World) -> tuple[Reply, tupl
         parts=parts,
         stop="length" if turn.overflow == "length" else turn.stop or ("tool_calls" if calls else "stop"),
         usage=turn.usage,
-        error=_error(turn),
+        error=_error(turn, request.wire),
         broken=turn.broken,
         wait_s=turn.wait_s,
         pace_s=turn.pace_s,
@@ -234,7 +268,7 @@ def _parts(turn: Turn, words: Mapping[str, Any], request: ModelRequest, world: W
     """Thinking, text, the answer, then calls: the order in which every wire carries them."""
     said: list[Part] = [] if words["think"] is None else [Thinking(text(words["think"]))]
     said += [] if words["say"] is None else [Text(text(words["say"]))]
-    said += EMPTY[turn.empty]
+    said += () if turn.empty is None else EMPTY[turn.empty]
     calls = list(zip(turn.calls, words["args"], strict=True))
     if words["answer"] is not None:
         tool, _, argument = world.answer_by.removeprefix("tool:").rpartition(".")
@@ -251,9 +285,9 @@ def _call(call: CallTurn, args: Any, number: int) -> ToolCall:
     return ToolCall(name, call.name, as_json(args) if call.raw is None else call.raw)
 
 
-def _error(turn: Turn) -> ErrorReply | None:
+def _error(turn: Turn, wire: str) -> ErrorReply | None:
     if turn.overflow is not None and turn.overflow != "length":
-        return overflow_reply(turn.overflow)
+        return overflow_reply(turn.overflow, wire)
     if (error := turn.error) is None:
         return None
     # What is left open here, the wire's codec fills in.

@@ -1,22 +1,19 @@
 """One session's model: plays scripts to requests and tells the recorder. The one mutable object here; it does no I/O."""
 
-import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from threading import Lock
 from typing import Any, Literal, Protocol
 
 from fake_models.chunking import Chunking
-from fake_models.exchange import Ended, Exchange, exchange_of
-from fake_models.messages import ErrorReply, ModelRequest, World
-from fake_models.overflow import Spelling, overflow_reply
+from fake_models.exchange import Ended, Exchange, exchange_of, of_error
+from fake_models.messages import ErrorReply, ModelRequest, Reply, World
+from fake_models.overflow import overflow_reply
 from fake_models.provider_rules import Breach, breaches, refusal
 from fake_models.records import digests, reply_data, retry_count
-from fake_models.script import Cursor, Missed, Played, Script, answer, unplayed
-from fake_models.wire.codec import Codec, Stamp, compact
+from fake_models.script import Cursor, Missed, Played, Script, Turn, answer, aside, unplayed
+from fake_models.wire.codec import Codec, Stamp, compact, told
 
-#: The words in which a wire's provider refuses a prompt that is too long; the others say it as OpenAI does.
-OVERFLOW_SPELLING: Mapping[str, Spelling] = {"anthropic_messages": "anthropic"}
 #: How many requests beyond its cap a run is refused before it is left waiting: enough for a loop to see that it must end.
 PATIENCE = 5
 #: The estimator that scenarios call bytes/4.
@@ -49,9 +46,9 @@ class Host(Protocol):
         """Wait until cancelled."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Play:
-    """A run's script, the text that tells its requests, and where it stands."""
+    """A run's script, the text that tells its requests, and where it stands, which moves."""
 
     script: Script
     user_text: str | None
@@ -74,7 +71,7 @@ class ScriptedModel:
     The model of one session, an `Endpoint` for any shell.
 
     `record` takes source, type and data; the data is the recorder's to keep. `cap` counts the requests of a run, attempts,
-    side calls and refused ones too. `context_window` is in tokens of four message bytes. `rule_modes` overrides how provider
+    side calls and refused ones too; `patience` is how many more are refused until it is overrun. `context_window` is in tokens of four message bytes. `rule_modes` overrides how provider
     rules are applied, by id.
     """
 
@@ -85,7 +82,8 @@ class ScriptedModel:
         host: Host,
         chunking: Chunking,
         codecs: Mapping[str, Codec],
-        cap: int = 60,
+        cap: float = 60,
+        patience: float = PATIENCE,
         context_window: int | None = None,
         rule_modes: Mapping[str, Mode] | None = None,
     ) -> None:
@@ -94,11 +92,13 @@ class ScriptedModel:
         self._chunking = chunking
         self._codecs = codecs
         self._cap = cap
+        self._patience = patience
         self._context_window = context_window
         self._rule_modes = rule_modes or {}
         self._plays: dict[str, _Play] = {}
         self._open: list[str] = []
         self._ended: str | None = None
+        self._asides: list[Turn] = []
         # Agents run tools, subagents and sessions on threads. A turn is played once, whoever asks first.
         self._lock = Lock()
 
@@ -114,10 +114,15 @@ class ScriptedModel:
             self._open.remove(run)
             self._ended = run
 
+    def interject(self, turn: Turn) -> None:
+        """Let this turn answer the next request that the script would have answered, which goes on behind it. Several queue up."""
+        with self._lock:
+            self._asides.append(turn)
+
     @property
     def overrun(self) -> bool:
         """Whether an open run was refused by its cap and did not stop: it gets no answer any more, its host ends it."""
-        return any(self._plays[run].requests >= self._cap + PATIENCE for run in self._open)
+        return any(self._plays[run].requests >= self._cap + self._patience for run in self._open)
 
     def unplayed(self, run: str) -> tuple[int, ...]:
         """The run's turns, from 0, that had to be played and were not."""
@@ -127,7 +132,7 @@ class ScriptedModel:
     def exchange(self, wire: str, path: str, body: Any, headers: Mapping[str, str]) -> Exchange:
         """Decide the answer to one request and record both. Whatever the body holds, this answers and does not raise."""
         with self._lock:
-            return self._exchange(wire, path, body, {name.lower(): value for name, value in headers.items()})
+            return self._exchange(wire, path, body, headers)
 
     def done(self, call: str, sent_bytes: int, by: Ended) -> None:
         """Record how an answer arrived."""
@@ -146,9 +151,6 @@ class ScriptedModel:
         await self._host.ahang()
 
     def _exchange(self, wire: str, path: str, body: Any, headers: Mapping[str, str]) -> Exchange:
-        # A copy, as JSON: the agent goes on changing its lists, and what was asked must stay what it was.
-        written = compact(body)
-        body = json.loads(written)
         codec = self._codecs[wire]
         request = codec.decode(body if isinstance(body, dict) else {}, path)
         side = self._host.side(request, headers)
@@ -162,34 +164,39 @@ class ScriptedModel:
             "retry_header": retry_count(headers),
             "side": side,
             "body": body,
-            "bytes": len(written),
+            "bytes": _size(body, headers),
             "secrets": digests(headers),
         }
         self._record("model", "request", asked)
         if run is None or (run not in self._open and side != "auxiliary"):
             return self._refuse(call, codec, _late(run))
-        play = self._plays[run] = replace(self._plays[run], requests=self._plays[run].requests + 1)
-        found = breaches(wire, body) if isinstance(body, dict) else ()
-        if (refused := self._refusal(request, body, play, self._in_mode("enforce", found))) is not None:
+        play = self._plays[run]
+        play.requests += 1
+        found = breaches(wire, body, self._rule_modes) if isinstance(body, dict) else ()
+        if (refused := self._refusal(request, body, play, found)) is not None:
             return self._refuse(call, codec, refused)
         world = self._host.world(run, request, side)
-        played = answer(play.script, play.cursor, request, world)
+        turn = self._asides.pop(0) if self._asides else None
+        played = (
+            answer(play.script, play.cursor, request, world)
+            if turn is None
+            else aside(turn, play.cursor, request, world)
+        )
         if isinstance(played, Missed):
             return self._refuse(call, codec, _missed(played))
-        self._plays[run] = replace(play, cursor=played.cursor)
-        observed = [breach.rule.id for breach in self._in_mode("observe", found)]
+        if unknown := [name for name in played.reply.quirks if name not in codec.quirks]:
+            return self._refuse(call, codec, _not_on_this_wire(unknown, played.turn, codec))
+        play.cursor = played.cursor
+        observed = [breach.rule.id for breach in found]
         return self._say(call, codec, request, played, observed=observed, created=int(world.now.timestamp()))
 
     def _run_of(self, request: ModelRequest) -> str | None:
         """The open run whose user text stands last in the request; the older of two that say nothing; else the last to end."""
-        if not self._open:
-            return self._ended
+        if len(self._open) <= 1:
+            return self._open[0] if self._open else self._ended
         return max(self._open, key=lambda run: _place(self._plays[run].user_text, request))
 
-    def _in_mode(self, mode: Mode, found: Iterable[Breach]) -> list[Breach]:
-        return [breach for breach in found if self._rule_modes.get(breach.rule.id, breach.rule.mode) == mode]
-
-    def _refusal(self, request: ModelRequest, body: Any, play: _Play, enforced: list[Breach]) -> _Refused | None:
+    def _refusal(self, request: ModelRequest, body: Any, play: _Play, found: Sequence[Breach]) -> _Refused | None:
         """What stops a request before the script is asked; the first that applies."""
         if play.requests > self._cap:
             message = f"the agent sent request {play.requests} of a run, which is capped at {self._cap}"
@@ -197,11 +204,10 @@ class ScriptedModel:
         if not isinstance(body, dict):
             message = f"We expected a JSON object as the body of your request, but got {str(body)[:80]!r}."
             return _Refused("provider", ErrorReply(400, message), "body_no_object")
-        if enforced:
-            return _Refused("provider", refusal(enforced[0]), enforced[0].rule.id)
-        tokens = -(-request.size // BYTES_PER_TOKEN)
-        if self._context_window is not None and tokens > self._context_window:
-            return _Refused("window", overflow_reply(OVERFLOW_SPELLING.get(request.wire, "openai")))
+        if (enforced := next((breach for breach in found if breach.mode == "enforce"), None)) is not None:
+            return _Refused("provider", refusal(enforced), enforced.rule.id)
+        if self._context_window is not None and -(-request.size // BYTES_PER_TOKEN) > self._context_window:
+            return _Refused("window", overflow_reply("provider", request.wire))
         return None
 
     def _refuse(self, call: str, codec: Codec, refused: _Refused) -> Exchange:
@@ -215,17 +221,32 @@ class ScriptedModel:
             "message": error.message,
         }
         self._record("model", "refused", data)
-        return Exchange(call, codec, error.status, codec.error(error))
+        return of_error(call, codec, error)
 
     def _say(
         self, call: str, codec: Codec, request: ModelRequest, played: Played, *, observed: list[str], created: int
     ) -> Exchange:
-        played = replace(played, reply=codec.carried(played.reply))
+        carried = codec.carried(played.reply, request)
+        altered = () if carried is played.reply else _differing(played.reply, carried)
+        if carried is not played.reply or carried.quirks:
+            played = replace(played, reply=told(codec, played.reply, request))
         stamp = Stamp(f"reply_{call}", created, request.model)
         exchange = exchange_of(call, codec, played.reply, request=request, stamp=stamp, chunking=self._chunking)
-        told = request.include_usage or not request.stream
-        self._record("model", "reply", reply_data(played, stamp.id, exchange, observed, tells_usage=told))
+        counted = request.include_usage or not request.stream
+        self._record(
+            "model", "reply", reply_data(played, stamp.id, exchange, observed, tells_usage=counted, altered=altered)
+        )
         return exchange
+
+
+def _differing(script: Reply, carried: Reply) -> list[str]:
+    return [one.name for one in fields(Reply) if getattr(script, one.name) != getattr(carried, one.name)]
+
+
+def _size(body: Any, headers: Mapping[str, str]) -> int:
+    """Bytes of a body as HTTP tells them, else as compact JSON."""
+    told = headers.get("content-length", "")
+    return int(told) if told.isdecimal() else len(compact(body))
 
 
 def _place(user_text: str | None, request: ModelRequest) -> tuple[int, int]:
@@ -245,3 +266,13 @@ def _late(run: str | None) -> _Refused:
 def _missed(missed: Missed) -> _Refused:
     nearest = None if missed.turn is None else {"turn": missed.turn, "failed": missed.failed}
     return _Refused("script", ErrorReply(400, missed.message), nearest=nearest)
+
+
+def _not_on_this_wire(unknown: list[str], turn: int | None, codec: Codec) -> _Refused:
+    failed = f"it asks for {', '.join(unknown)}, which wire {codec.name} does not have"
+    known = ", ".join(codec.quirks) or "none"
+    message = (
+        f"turn {turn} cannot be played (turns count from 0): {failed}. Its quirks are: {known}. "
+        "Leave it out of the turn, or play the scenario on a wire that has it."
+    )
+    return _Refused("script", ErrorReply(400, message), nearest={"turn": turn, "failed": failed})

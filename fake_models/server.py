@@ -3,10 +3,11 @@
 import asyncio
 import math
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self, cast
+from functools import lru_cache
+from typing import Any, Protocol, Self
 from urllib.parse import quote, unquote
 
 from fake_models import asgi
@@ -16,7 +17,7 @@ from fake_models.errors import ListenError
 from fake_models.exchange import Endpoint, Exchange, content_length, delivery
 from fake_models.http_connection import Answer, Connection
 from fake_models.http_requests import Refused, Request
-from fake_models.routes import codec_for, error_body, json_or_text, unmodelled
+from fake_models.routes import Unasked, codec_for, error_body, json_or_text, not_allowed, unmodelled
 from fake_models.wire.codec import compact
 
 HOST = "127.0.0.1"
@@ -29,8 +30,6 @@ BACKLOG = 1024
 TOOLS = "/tools/"
 
 _SESSION = re.compile(r"/s/(?P<token>[^/]+)(?P<below>/.*)?")
-_JSON = (("Content-Type", "application/json"),)
-_ALLOW = (("Allow", "POST"),)
 
 
 class Guest(Protocol):
@@ -46,6 +45,9 @@ class Guest(Protocol):
     async def settle(self) -> None:
         """Awaited before a request or a tool call is handed on, so that what the agent did before it can be heard first."""
 
+    def tools(self) -> Sequence[Mapping[str, Any]]:
+        """The tools that there are: `name`, `description`, `parameters`."""
+
     async def tool(self, name: str, arguments: Any, call_id: str | None) -> tuple[int, Any]:
         """
         Run a tool; gives status and JSON body.
@@ -57,14 +59,19 @@ class Guest(Protocol):
 @dataclass(frozen=True, slots=True)
 class _Mounted:
     guest: Guest
-    tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+    answers: set[Answer] = field(default_factory=set)
+
+    @property
+    def tasks(self) -> set[asyncio.Task[Any]]:
+        """The tasks in which its answers wait for something."""
+        return {answer.task for answer in self.answers if answer.task is not None}
 
 
 class Server:
     """
     Serves while it is entered (`async with`), on the loop it was entered on, where all its methods are called.
 
-    `port` 0 takes a free one, which `port` tells from then on. `sleep` is how a scenario's wait becomes real time. `app`
+    `port` 0 takes a free one, which `port` tells from then on. `host` is this machine alone unless another is given. `sleep` is how a scenario's wait becomes real time. `app`
     answers what is asked below `app_path`, which belongs to no session. Leaving ends every connection and task.
     """
 
@@ -72,11 +79,13 @@ class Server:
         self,
         port: int = 0,
         *,
+        host: str = HOST,
         sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep,
         app: App | None = None,
         app_path: str = "/control",
     ) -> None:
         self.port = port
+        self.host = host
         self._sleep = sleep
         self._app = app
         self._app_path = app_path
@@ -87,9 +96,9 @@ class Server:
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
         try:
-            listener = await loop.create_server(self._connected, HOST, self.port, backlog=BACKLOG)
+            listener = await loop.create_server(self._connected, self.host, self.port, backlog=BACKLOG)
         except (OSError, OverflowError) as error:
-            raise ListenError(HOST, self.port, error) from error
+            raise ListenError(self.host, self.port, error) from error
         self.port = listener.sockets[0].getsockname()[1]
         self._leaving.push_async_callback(self._close, listener)
         return self
@@ -97,12 +106,17 @@ class Server:
     async def __aexit__(self, *_: object) -> None:
         await self._leaving.aclose()
 
+    @property
+    def url(self) -> str:
+        """Where everything stands, without a slash at its end."""
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
     def mount(self, token: str, guest: Guest) -> str:
         """Answer what is asked below the token from now on; gives the URL below which tools and wires stand."""
         if token in self._mounted:
             raise ValueError(f"token {token!r} is mounted already; unmount it first, or take another")
         self._mounted[token] = _Mounted(guest)
-        return f"http://{HOST}:{self.port}/s/{quote(token, safe='')}"
+        return f"{self.url}/s/{quote(token, safe='')}"
 
     async def unmount(self, token: str) -> None:
         """Answer 404 from now on. What still waits is cancelled and its connection reset; after this the guest hears nothing."""
@@ -134,39 +148,39 @@ class Server:
             await self._route(request, answer)
         except Exception as error:
             if not answer.begun:
-                await _say(answer, 500, _wrong(request, f"The kit failed to answer: {error!r}", 500))
+                await _say(answer, _wrong(request, f"The kit failed to answer: {error!r}", 500))
             raise
 
     async def _route(self, request: Request | Refused, answer: Answer) -> None:
         if isinstance(request, Refused):
-            await _say(answer, request.status, _wrong(request, request.message, request.status))
+            await _say(answer, _wrong(request, request.message, request.status))
             return
         if self._app is not None and request.path.startswith(self._app_path):
             await asgi.serve(self._app, request, request.path, answer)
             return
-        found = _SESSION.fullmatch(request.path)
-        token = unquote(found["token"]) if found else None
+        token, below = _addressed(request.path)
         mounted = self._mounted.get(token) if token is not None else None
-        if found is None or mounted is None:
-            await _say(answer, 404, _wrong(request, _stray(request, token), 404))
+        if mounted is None:
+            await _say(answer, _wrong(request, _stray(request, token), 404))
             return
-        task = cast("asyncio.Task[Any]", asyncio.current_task())
-        mounted.tasks.add(task)
+        mounted.answers.add(answer)
         try:
-            await self._serve(mounted.guest, request, found["below"] or "", answer)
+            await self._serve(mounted.guest, request, below, answer)
         finally:
-            mounted.tasks.discard(task)
+            mounted.answers.discard(answer)
 
     async def _serve(self, guest: Guest, request: Request, below: str, answer: Answer) -> None:
         path = unquote(below)
         if (app := guest.app(below)) is not None:
             await asgi.serve(app, request, below, answer)
+        elif request.method in {"GET", "HEAD"} and below == TOOLS[:-1]:
+            await _say(answer, Unasked(200, guest.tools()))
         elif request.method == "POST" and below.startswith(TOOLS):
             await guest.settle()
             name = unquote(below.removeprefix(TOOLS))
             given = json_or_text(request.body)
             arguments = given if isinstance(given, dict) else request.body.decode("utf-8", "replace")
-            await _say(answer, *await guest.tool(name, arguments, request.headers.get(CALL_ID_HEADER)))
+            await _say(answer, Unasked(*await guest.tool(name, arguments, request.headers.get(CALL_ID_HEADER))))
         elif (codec := codec_for(request.method, path)) is not None:
             await guest.settle()
             if guest.endpoint.overrun:
@@ -174,22 +188,23 @@ class Server:
             exchange = guest.endpoint.exchange(codec.name, path, json_or_text(request.body), request.headers)
             await self._deliver(exchange, guest.endpoint, answer)
         elif below.startswith(TOOLS):
-            said = f"{request.method} is not allowed on {path}. A tool answers POST there."
-            await _say(answer, 405, _wrong(request, said, 405))
+            await _say(answer, not_allowed(request.method, path))
         else:
-            await _say(answer, *unmodelled(request.method, path))
+            await _say(answer, unmodelled(request.method, path))
 
     async def _deliver(self, exchange: Exchange, endpoint: Endpoint, answer: Answer) -> None:
-        with closing(delivery(exchange, endpoint.done)) as effects:
+        with closing(delivery(exchange, endpoint.done, join=True)) as effects:
             for effect in effects:
                 match effect:
                     case Head(status=status, headers=headers):
                         answer.begin(status, headers, content_length(exchange))
-                    case Send(data=data):
-                        await answer.send(data)
+                    case Send(data=data, last=last):
+                        await answer.send(data, last=last)
                     case Wait(delay_s=math.inf):
+                        answer.flush()
                         await endpoint.ahang()
                     case Wait(delay_s=delay_s):
+                        answer.flush()
                         endpoint.pause(delay_s)
                         await self._sleep(delay_s)
                     case Hangup(reset=True):
@@ -199,15 +214,21 @@ class Server:
         answer.end()
 
 
-async def _say(answer: Answer, status: int, body: Any) -> None:
-    content = compact(body)
-    answer.begin(status, _JSON + (_ALLOW if status == 405 else ()), len(content))
-    await answer.send(content)
-    answer.end()
+@lru_cache(4096)
+def _addressed(path: str) -> tuple[str | None, str]:
+    """The token in a path, None where there is none, and what is below it, percent-encoded still."""
+    found = _SESSION.fullmatch(path)
+    return (unquote(found["token"]), found["below"] or "") if found else (None, "")
 
 
-def _wrong(request: Request | Refused, message: str, status: int) -> Any:
-    return error_body(message, request.path if isinstance(request, Request) else "", status)
+async def _say(answer: Answer, said: Unasked) -> None:
+    content = compact(said.body)
+    answer.begin(said.status, said.headers, len(content))
+    await answer.send(content, last=True)
+
+
+def _wrong(request: Request | Refused, message: str, status: int) -> Unasked:
+    return Unasked(status, error_body(message, unquote(request.path), status))
 
 
 def _stray(request: Request, token: str | None) -> str:

@@ -38,6 +38,12 @@ def test_a_wire_that_the_agent_does_not_speak_is_refused():
         cells_of(AgentInfo("a"), ["gemini"])
 
 
+@pytest.mark.parametrize("name", ["tokens", "adversarial", "adversarial:x"])
+def test_a_chunking_that_there_is_not_is_refused_with_those_there_are(name):
+    with pytest.raises(SpecError, match=rf"chunking '{name}' is not known; expected one of whole, .*adversarial:SEED"):
+        cells_of(AgentInfo("a", capabilities=STREAMS), (), [name])
+
+
 @pytest.mark.parametrize(
     "cell", [Cell(), Cell(stream=True), Cell(stream=True, chunking="adversarial:12"), Cell(wire="openai_chat")]
 )

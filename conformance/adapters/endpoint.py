@@ -20,7 +20,7 @@ EVENT_STREAM = "text/event-stream"
 #: The word behind the # that fixes the port of the fake model.
 MODEL_PORT = "model_port"
 #: What is told of a run beside AG-UI's own input, by the names that the command protocol has for it.
-TOLD = ("model", "tools_url", "limits", "tool_choice", "stream", "clock", "deadline_s")
+TOLD = ("model", "tools_url", "mcp_url", "limits", "tool_choice", "stream", "clock", "deadline_s")
 
 #: Capabilities that cannot be judged over AG-UI, and why.
 _UNSEEN: Mapping[str, str] = {

@@ -1,6 +1,6 @@
 """A session as the loopback server's guest: what comes by HTTP goes to its model and its tools."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,9 @@ from conformance.agent_side import ToolFailed
 from conformance.session import Session
 from fake_models.asgi import App
 from fake_models.scripted_model import ScriptedModel
+
+#: Path below a session's where its tools are an MCP server.
+MCP = "/mcp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +25,25 @@ class Guest:
         """The session's model."""
         return self.session.model
 
-    def app(self, below: str) -> App | None:  # noqa: ARG002 - the server's protocol
-        """Model and tools answer all."""
-        return None
+    def app(self, below: str) -> App | None:
+        """The tools as an MCP server; the server of model and tools answers the rest."""
+        if below.rstrip("/") != MCP:
+            return None
+        # The protocol's library takes longer to import than most runs, and few agents ask for it.
+        from conformance.mcp_tools import tool_app  # noqa: PLC0415
+
+        return tool_app(self._listed, self._called)
 
     async def settle(self) -> None:
         """Read the agent's own channel first."""
         await self.catch_up()
+
+    def tools(self) -> list[Mapping[str, Any]]:
+        """The scenario's tools."""
+        return [
+            {"name": one.name, "description": one.description, "parameters": one.parameters}
+            for one in self.session.tools
+        ]
 
     async def tool(self, name: str, arguments: Any, call_id: str | None) -> tuple[int, Any]:
         """Run a tool: the status and the body that tell what became of it."""
@@ -37,3 +52,10 @@ class Guest:
         except ToolFailed as failed:
             error = {"type": failed.type, "message": failed.message, "rejected": failed.rejected}
             return 422 if name in self.session.tool_names else 404, {"error": error}
+
+    async def _listed(self) -> list[Mapping[str, Any]]:
+        return self.tools()
+
+    async def _called(self, name: str, arguments: Any, call_id: str | None) -> tuple[int, Any]:
+        await self.settle()
+        return await self.tool(name, arguments, call_id)

@@ -7,7 +7,7 @@ import click
 @click.option("--declarations", is_flag=True, help="Print the page on what an agent declares instead, docs/dialect.md.")
 def command(*, declarations: bool) -> None:
     """List the ways to reach an agent, and what a SPEC looks like."""
-    from conformance.adapters import ADAPTERS  # noqa: PLC0415 - start-up time
+    from conformance.adapters.ways import ADAPTERS  # noqa: PLC0415 - start-up time
     from conformance.reporters.declarations import page  # noqa: PLC0415 - start-up time
 
     if declarations:

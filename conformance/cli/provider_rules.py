@@ -5,12 +5,17 @@ import click
 
 @click.command("provider-rules")
 @click.argument("rule_id", required=False, metavar="[ID]")
-def command(rule_id: str | None) -> None:
+@click.option("--page", is_flag=True, help="Print the page on the wires and their refusals instead, docs/wires.md.")
+def command(rule_id: str | None, *, page: bool) -> None:
     """List what providers refuse, or explain one; an ID is a rule's, or WIRE.ID where several wires have it."""
     from conformance.errors import LoadError, Problem, guess  # noqa: PLC0415 - start-up time
     from conformance.reporters.refusals import refusals, refusals_listed, told_as  # noqa: PLC0415 - start-up time
+    from conformance.reporters.wires_page import wires_page  # noqa: PLC0415 - start-up time
     from fake_models.provider_rules import PROVIDER_RULES  # noqa: PLC0415 - start-up time
 
+    if page:
+        click.echo(wires_page(), nl=False)
+        return
     if rule_id is None:
         click.echo(refusals_listed(PROVIDER_RULES), nl=False)
         return

@@ -23,7 +23,20 @@ from conformance.errors import AgentError, ConformanceError, SpecError, guess
 from conformance.printable import printable
 
 #: The verbs in the order of the help. Each is `command` in the file of its name.
-VERBS = ("run", "judge", "diff", "lint", "rules", "provider-rules", "scenarios", "agents", "targets", "selftest")
+VERBS = (
+    "run",
+    "judge",
+    "diff",
+    "lint",
+    "rules",
+    "provider-rules",
+    "serve",
+    "scenarios",
+    "agents",
+    "targets",
+    "mcp",
+    "selftest",
+)
 
 #: A usage or scenario error, before any run.
 USAGE = 2

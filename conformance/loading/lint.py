@@ -8,6 +8,7 @@ from conformance.loading.lint_templates import templates
 from conformance.scenario import RunSpec, Scenario
 from fake_models.matching import When
 from fake_models.script import FOREVER, Turn
+from fake_models.wire import CODECS
 
 #: Longest real wait of a scenario tagged `slow`, in seconds: foreign agents sleep for real.
 MAX_RETRY_AFTER_S = 1
@@ -39,15 +40,32 @@ def unreachable_turns(scenario: Scenario) -> Iterator[Problem]:
             yield Problem(("runs", n, "model", m), message)
 
 
+def scripts(scenario: Scenario) -> Iterator[Problem]:
+    """A run whose model has nothing to go by."""
+    for n, run in enumerate(scenario.data["runs"]):
+        if "model" not in run and scenario.model.persona is None:
+            message = "nothing says what the model does: write `model:` with its turns here, or a persona under the scenario's `model`"
+            yield Problem(("runs", n), message)
+
+
 def faults_that_end_a_script(scenario: Scenario) -> Iterator[Problem]:
     """Agents try again after a fault, some more often than others: a script has to have an answer for all of them."""
     for n, run in enumerate(scenario.runs):
         for turn in run.script.turns[-1:]:
-            if (turn.error or turn.overflow or turn.broken or turn.empty) and turn.repeat != FOREVER:
+            if turn.repeat != FOREVER and (
+                turn.error or turn.overflow or turn.broken or turn.empty or _unfinished(turn)
+            ):
                 message = (
                     "nothing follows this fault and agents may ask again; add `repeat: forever` or a turn behind it"
                 )
                 yield Problem(("runs", n, "model", len(run.script.turns) - 1), message)
+
+
+def _unfinished(turn: Turn) -> bool:
+    """Whether the reply looks broken off on some wire, so that agents ask again."""
+    return any(
+        name in turn.quirks and quirk.unfinished for codec in CODECS.values() for name, quirk in codec.quirks.items()
+    )
 
 
 def conditions(scenario: Scenario) -> Iterator[Problem]:
@@ -122,6 +140,7 @@ def waits(scenario: Scenario) -> Iterator[Problem]:
 
 CHECKS: tuple[Callable[[Scenario], Iterator[Problem]], ...] = (
     unreachable_turns,
+    scripts,
     faults_that_end_a_script,
     conditions,
     templates,

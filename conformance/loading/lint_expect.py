@@ -7,6 +7,7 @@ from typing import Any
 from conformance.dialect import BY_NAME, CAPABILITIES, ON_LIMIT
 from conformance.errors import Path, Problem, guess
 from conformance.scenario import Expect, RunSpec, Scenario
+from fake_models.messages import NoConnection
 from fake_models.script import FOREVER
 
 
@@ -56,7 +57,10 @@ def default_limits(scenario: Scenario) -> Iterator[Problem]:
         return
     for n, run in enumerate(scenario.runs):
         # Refused requests are sent again within their round; every other reply may be a whole one.
-        spends = any(turn.error is None and turn.overflow is None for turn in run.script.turns[:-1])
+        spends = any(
+            turn.error is None and turn.overflow is None and not isinstance(turn.broken, NoConnection)
+            for turn in run.script.turns[:-1]
+        )
         told = any("default_max_iters" in block.when for block in (*scenario.expect, *run.expect))
         if spends and run.limits.max_iters is None and not told:
             message = (

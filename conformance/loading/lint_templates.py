@@ -36,7 +36,7 @@ def _templated(scenario: Scenario) -> Iterator[tuple[Path, Any, Collection[str] 
         before = called.setdefault(run.session, set())
         if any(other.start == "with" for other in scenario.runs[n : n + 2]):
             before |= {call.name for other in scenario.runs for turn in other.script.turns for call in turn.calls}
-        for m, (turn, written) in enumerate(zip(run.script.turns, data["model"], strict=True)):
+        for m, (turn, written) in enumerate(zip(run.script.turns, data.get("model", ()), strict=True)):
             path = ("runs", n, "model", m)
             for key in ("say", "think", "answer"):
                 yield (*path, key), written.get(key), before

@@ -97,6 +97,15 @@ def _missing_keys(error: Breach) -> Iterator[Problem]:
         yield Problem(tuple(error.path), f"{' and '.join(missing)} must be written here and {_is(missing)} missing")
 
 
+def _lonely_key(error: Breach) -> Iterator[Problem]:
+    """A key that says more of another one, which is not there."""
+    for key, wanted in error.validator_value.items():
+        missing = [repr(one) for one in wanted if one not in _meant(error)]
+        if key in error.instance and missing:
+            message = f"{key!r} says more of {' and '.join(missing)}, which {_is(missing)} missing here"
+            yield Problem((*error.path, key), message, on_key=True)
+
+
 def _choice_of_keys(error: Breach) -> Iterator[Problem]:
     """A oneOf or anyOf whose branches each require one key; of a value that has no keys the type is spoken of instead."""
     if not isinstance(error.instance, Mapping):
@@ -174,6 +183,7 @@ EXPLAIN: Mapping[Any, Callable[[Breach], Iterator[Problem]]] = {
     "additionalProperties": _unknown_keys,
     "anyOf": _choice_of_keys,
     "const": _one_of_values,
+    "dependentRequired": _lonely_key,
     "enum": _one_of_values,
     "exclusiveMinimum": _bound("more than"),
     "format": _says("an RFC 3339 time with an offset, such as 2026-01-01T00:00:00Z"),

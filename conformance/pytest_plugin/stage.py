@@ -12,9 +12,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, TypeVar
 
 from conformance import elsewhere
-from conformance.adapters import ADAPTERS
 from conformance.adapters.base import Agent
 from conformance.adapters.in_process import frozen
+from conformance.adapters.ways import ADAPTERS
 from conformance.agent_side import AgentInfo, InProcessAgent
 from conformance.cell import Cell
 from conformance.certify import connect

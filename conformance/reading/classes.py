@@ -105,8 +105,21 @@ def transient(call: Call) -> bool:
         return False
     if call.reply is None:
         return True
-    status = call.reply.status
+    # A stream that told of an error broke as that error would have, whatever status its head had.
+    status = told_error(call.reply.fault, "error_event").get("status", call.reply.status)
     return status in TRANSIENT or status >= 500 or (status == 200 and not call.reply.complete)
+
+
+def told_error(fault: Mapping[str, Any] | None, kind: str | None = None) -> Mapping[str, Any]:
+    """
+    The error that a recorded fault tells of, empty where it tells of none.
+
+    It came in the reply's place (`error`) or in the middle of it (`error_event`); `kind` asks for one of them alone.
+    """
+    found = fault or {}
+    instead, amid = found.get("error") or {}, (found.get("error_event") or {}).get("error") or {}
+    told: Mapping[str, Any] = {"error": instead, "error_event": amid}[kind] if kind else instead or amid
+    return told
 
 
 def asked(body: Any) -> Any:

@@ -3,36 +3,42 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from conformance.reading.classes import transient
-from conformance.reading.view import Call, Run
+from conformance.reading.classes import told_error, transient
+from conformance.reading.stream_places import places
+from conformance.reading.view import Call, Reply, Run, View
 
 #: A 429 of this code or type is cured by paying, not by waiting.
 QUOTA = "insufficient_quota"
 
 #: `connection`: it broke, or a body that is not streamed ended too early. `call`: the stream just ended while a call was
-#: being spelled. `text`: it just ended, and no call had begun.
-Break = Literal["connection", "call", "text"]
+#: being spelled. `text`: it just ended, and no call had begun. `error`: it told of an error in place of its rest.
+Break = Literal["connection", "call", "text", "error"]
 
 
 def status(call: Call) -> int | None:
     """The HTTP status that came, None where nothing came."""
     if call.refused is not None:
         return int(call.refused["status"])
-    return call.reply.status if call.reply is not None else None
+    if call.reply is None or "refuse" in (call.reply.fault or {}):
+        return None
+    return call.reply.status
 
 
 def error(call: Call) -> Mapping[str, Any]:
-    """The scripted error in a reply's place, empty where there was none."""
-    found = (call.reply.fault or {}).get("error") if call.reply is not None else None
-    return found if isinstance(found, Mapping) else {}
+    """The scripted error in a reply's place or in the middle of it, empty where there was none."""
+    return told_error(call.reply.fault) if call.reply is not None else {}
 
 
 def names(call: Call) -> tuple[str, ...]:
-    """What the provider called it: code, type and message of the body that was sent."""
+    """What the provider called it: code, type (or status) and message of the body that was sent, in whichever wire's shape."""
     body = error(call).get("body")
-    said = body.get("error") if isinstance(body, Mapping) else None
-    fields = said if isinstance(said, Mapping) else {}
-    return tuple(str(fields[key]) for key in ("code", "type", "message") if fields.get(key))
+    if isinstance(body, list) and body:
+        body = body[0]
+    said = body.get("error", body) if isinstance(body, Mapping) else None
+    fields = {"message": said} if isinstance(said, str) else said if isinstance(said, Mapping) else {}
+    found = (str(fields[key]) for key in ("code", "type", "status", "message") if fields.get(key))
+    # Events that are errors say so in their type, which names none.
+    return tuple(name for name in found if name != "error")
 
 
 def quota_spent(call: Call) -> bool:
@@ -48,44 +54,46 @@ def asked_to_wait_s(call: Call) -> float | None:
 
 def no_reply(call: Call) -> bool:
     """Whether it is a 200 whose body is no reply."""
-    return status(call) == 200 and bool(error(call))
+    return status(call) == 200 and call.reply is not None and bool(told_error(call.reply.fault, "error"))
 
 
-def broke(call: Call) -> Break | None:
+def broke(call: Call, view: View) -> Break | None:
     """
     How a reply broke before it was whole; None where it did not, or where enough was sent that it may have been whole.
 
     A stream that is cut behind its finish reason is whole to all clients but those that wait for the sentinel.
     """
     reply = call.reply
-    if reply is None or reply.complete or call.done_seq is None or error(call):
+    if reply is None or call.done_seq is None:
         return None
+    if reply.unfinished:
+        return "text"
     fault = reply.fault or {}
-    found = fault.get("cut") or fault.get("stall")
-    if not isinstance(found, Mapping):
+    if reply.complete or "error" in fault:
         return None
-    if not call.request.stream:
+    if "error_event" in fault:
+        # Without a stream it is an answer with an error status.
+        return "error" if call.request.stream else None
+    cut = fault.get("cut") or fault.get("stall")
+    if "refuse" in fault or (cut and not call.request.stream):
         return "connection"
-    sent, before_calls, before_finish = found.get("after_chunks"), *_chunks(call)
+    return _cut(call, reply, cut, view) if cut else None
+
+
+def _cut(call: Call, reply: Reply, cut: Mapping[str, Any], view: View) -> Break | None:
+    sent = cut.get("after_chunks")
+    before_calls, before_finish = places(reply, call.request, view.recording.header)
     if sent is None or sent > before_finish:
         return None
-    if "stall" in fault or found.get("reset"):
+    # Only a cut says whether it resets; a silence ends in one.
+    if cut.get("reset", True):
         return "connection"
     return "call" if reply.calls and sent > before_calls else "text"
 
 
-def _chunks(call: Call) -> tuple[int, int]:
-    """How many chunks of a stream come before the first call and before the finish reason, at least: texts may come in more."""
-    reply = call.reply
-    if reply is None:
-        return 0, 0
-    said = 1 + bool(reply.thinking) + bool(reply.text)
-    return said, said + sum(1 + bool(one.arguments) for one in reply.calls)
-
-
-def trails_off(call: Call) -> bool:
+def trails_off(call: Call, view: View) -> bool:
     """Whether its stream just ended, without a finish reason and with no call begun: that it was whole cannot be ruled out."""
-    return broke(call) == "text"
+    return broke(call, view) == "text"
 
 
 def still_retrying(run: Run) -> bool:

@@ -2,13 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
 from conformance.dialect import Dialect, dialect
 from conformance.reading.agui import Event
-from conformance.reading.classes import classify
+from conformance.reading.classes import classify, told_error
 from conformance.reading.view import Call, Execution, Raised, Reply, Run, Said, View
 from conformance.recording import Record, Recording
 from conformance.scenario import Scenario, scenario
@@ -143,24 +144,38 @@ def model_calls(records: Sequence[Record], run: str, wire: str = "openai_chat") 
     for record in records:
         if record.source == "model":
             about[record.data["call"]][record.type] = record
-    return tuple(
+    calls = [
         _call(found, wire) for found in about.values() if "request" in found and found["request"].data["run"] == run
-    )
+    ]
+    return tuple(_taken(call, after) for call, after in zip(calls, (*calls[1:], None), strict=False))
+
+
+def _taken(call: Call, after: Call | None) -> Call:
+    """The call as its agent took it: a stream that may have been whole was so where the next request has results for its calls."""
+    reply = call.reply
+    if reply is None or not reply.unfinished or after is None or _results(after) <= _results(call):
+        return call
+    return replace(call, reply=replace(reply, complete=True), failed=False)
+
+
+def _results(call: Call) -> int:
+    return sum(message.role == "tool" for message in call.request.messages)
 
 
 def _call(found: Mapping[str, Record], wire: str) -> Call:
     asked, replied, refused, done = (found.get(kind) for kind in ("request", "reply", "refused", "reply_done"))
     assert asked is not None  # noqa: S101 - the caller keeps only calls that were asked
-    reply = _reply(replied, done) if replied else None
     body = asked.data["body"]
+    codec = CODECS[asked.data.get("wire", wire)]
+    request = codec.decode(body if isinstance(body, Mapping) else {}, asked.data.get("path", ""))
+    unfinished = frozenset(name for name, one in codec.quirks.items() if one.unfinished and request.stream)
+    reply = _reply(replied, done, unfinished) if replied else None
     return Call(
         id=asked.data["call"],
         run=asked.data["run"],
         seq=asked.seq,
         body=body,
-        request=CODECS[asked.data.get("wire", wire)].decode(
-            body if isinstance(body, Mapping) else {}, asked.data.get("path", "")
-        ),
+        request=request,
         reply=reply,
         refused=refused.data if refused else None,
         refused_seq=refused.seq if refused else None,
@@ -172,14 +187,16 @@ def _call(found: Mapping[str, Record], wire: str) -> Call:
     )
 
 
-def _reply(record: Record, done: Record | None) -> Reply:
+def _reply(record: Record, done: Record | None, unfinished: frozenset[str]) -> Reply:
     data = record.data
     parts = tuple(data["parts"])
     calls = tuple(ToolCall(p.get("id"), p["name"], p["arguments"]) for p in parts if p["type"] == "tool_call")
     texts = [part["text"] for part in parts if part["type"] == "text"]
     spoken = [text for text in texts if text is not None]
     thoughts = [part["text"] for part in parts if part["type"] == "thinking"]
-    whole = data["status"] == 200 and done is not None and done.data["by"] != "cut" and not _no_reply(data["fault"])
+    sent = data["status"] == 200 and done is not None and done.data["by"] != "cut" and not _no_reply(data["fault"])
+    open_ended = sent and not unfinished.isdisjoint((data["fault"] or {}).get("quirks", ()))
+    whole = sent and not open_ended
     return Reply(
         seq=record.seq,
         id=data.get("id"),
@@ -191,11 +208,13 @@ def _reply(record: Record, done: Record | None) -> Reply:
         resolved=tuple(data.get("resolved") or ()),
         observed=tuple(data.get("observed") or ()),
         turn=data["turn"],
+        altered=tuple(data.get("altered") or ()),
         complete=whole,
         text="".join(spoken) if spoken else None,
         thinking="".join(thoughts) if thoughts else None,
         calls=calls,
         empty=_empty_shape(texts, bool(thoughts)) if whole and not calls and data["stop"] == "stop" else None,
+        unfinished=open_ended,
     )
 
 
@@ -220,8 +239,8 @@ def _overflow(reply: Reply | None, refused: Record | None) -> bool:
         return False
     if reply.complete:
         return reply.stop == "length" and not reply.calls and not (reply.text or "").strip()
-    error = (reply.fault or {}).get("error") or {}
-    return is_overflow(reply.status, error.get("body"))
+    told = told_error(reply.fault)
+    return is_overflow(told.get("status", reply.status), told.get("body"))
 
 
 def _executions(records: Sequence[Record]) -> tuple[Execution, ...]:

@@ -21,7 +21,8 @@ class Reply:
     What the model said to one request; `seq` is the record's.
 
     `text` joins the text parts, None where there was none or it was null. `fault` is the recorded fault or None. `complete`:
-    a 200 that was sent to its end. `observed` are the provider rules that the request broke without being refused. `empty` names the shape of an empty reply, whatever the dialect makes of it.
+    a 200 that was sent to its end. `unfinished`: a stream that was, but without what would tell it from one that broke off, so
+    that it is complete only to an agent that acted on it. `altered` are the fields in which its wire could not say what the script says. `observed` are the provider rules that the request broke without being refused. `empty` names the shape of an empty reply, whatever the dialect makes of it.
     """
 
     seq: int
@@ -39,6 +40,8 @@ class Reply:
     thinking: str | None
     calls: tuple[ToolCall, ...]
     empty: str | None
+    unfinished: bool = False
+    altered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 from conformance.reference import events
 from conformance.reference.acting import not_run
 from conformance.reference.failing import Failure
-from conformance.reference.hearing import Hearing, NoReply, Said, as_chunk
+from conformance.reference.hearing import Hearing, NoReply, Said, ToldError, as_chunk
 from conformance.reference.history import Message, transcript
 from conformance.reference.run import Run
 from conformance.reference.steps import Ask, Open, Read, Steps, Wait
@@ -76,7 +76,7 @@ def ask(
         hearing = Hearing(run.sound_id, run.message_id, shown)
         try:
             yield from _hear(run, hearing, body, sent | {RETRY_COUNT: str(attempt)})
-        except (ModelError, StreamBroken, NoReply) as error:
+        except (ModelError, StreamBroken, NoReply, ToldError) as error:
             yield from hearing.end()
             for call in hearing.announced:
                 text = not_run("the reply broke off while this call was being spelled").text

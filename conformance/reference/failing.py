@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from conformance.reference.hearing import NoReply
+from conformance.reference.hearing import NoReply, ToldError
 from fake_models.errors import ModelError, StreamBroken
 
 #: Statuses that tell a client to come back later.
@@ -16,7 +16,13 @@ QUOTA = "insufficient_quota"
 OVERFLOW_STATUSES = frozenset({400, 413})
 OVERFLOW_CODES = frozenset({"context_length_exceeded"})
 OVERFLOW_WORDING = re.compile(
-    r"maximum context length|context window|prompt is too long|input token count .*exceeds", re.IGNORECASE
+    r"maximum context length|context window|prompt is too long|input token count .*exceeds"
+    r"|available context size|exceeds the context length",
+    re.IGNORECASE,
+)
+#: What an error in mid-stream is called that may pass, by code or type: no status comes with it.
+PASSING = frozenset(
+    {"server_error", "api_error", "overloaded_error", "rate_limit_exceeded", "rate_limit_error", "timeout_error"}
 )
 
 
@@ -40,6 +46,9 @@ def failure(error: Exception) -> Failure:
         case ModelError(status=status, body=body, headers=headers):
             cause = _named(f"the model answered with status {status}", _code(body))
             return Failure(_kind(status, body), cause, _wait_s(headers.get("retry-after", "")))
+        case ToldError(body=body):
+            cause = _named("the model told of an error in the middle of its reply", _code(body))
+            return Failure(_told_kind(body), cause)
         case StreamBroken():
             return Failure("transient", "the connection to the model broke before its reply was whole")
         case NoReply(code=code):
@@ -48,10 +57,21 @@ def failure(error: Exception) -> Failure:
 
 
 def _kind(status: int, body: Any) -> Literal["overflow", "transient", "final"]:
-    if status in OVERFLOW_STATUSES and any(t in OVERFLOW_CODES or OVERFLOW_WORDING.search(t) for t in _texts(body)):
+    if status in OVERFLOW_STATUSES and _is_too_long(body):
         return "overflow"
     transient = (status in TRANSIENT or status >= 500) and QUOTA not in _texts(body)
     return "transient" if transient else "final"
+
+
+def _told_kind(body: Any) -> Literal["overflow", "transient", "final"]:
+    said = set(_texts(body))
+    if _is_too_long(body):
+        return "overflow"
+    return "transient" if said & PASSING and QUOTA not in said else "final"
+
+
+def _is_too_long(body: Any) -> bool:
+    return any(text in OVERFLOW_CODES or OVERFLOW_WORDING.search(text) for text in _texts(body))
 
 
 def _wait_s(retry_after: str) -> float:

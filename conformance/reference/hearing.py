@@ -21,6 +21,14 @@ class NoReply(ValueError):  # noqa: N818 - named as what came
         super().__init__(message)
 
 
+class ToldError(ValueError):
+    """A stream that tells of an error in place of its rest; `body` is the chunk that tells of it."""
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        self.body = body
+        super().__init__("the model told of an error in the middle of its reply")
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """A call of a whole reply. `id` is sound: never empty and unique in the session. `arguments` is what the model wrote."""
@@ -86,8 +94,11 @@ class Hearing:
         Take in one chunk.
 
         Raises:
-            NoReply: it is an error or no chunk at all.
+            ToldError: it is an error in place of a chunk.
+            NoReply: it is no chunk at all.
         """
+        if isinstance(chunk, Mapping) and chunk.get("error"):
+            raise ToldError(chunk)
         if not isinstance(chunk, Mapping) or not isinstance(chunk.get("choices"), list):
             raise no_reply(chunk)
         self.id = chunk.get("id") or self.id

@@ -21,6 +21,7 @@ from conformance.reading.round_limit import (
 )
 from conformance.reading.view import Call, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Right, Rule
+from fake_models.wire import CODECS
 
 _FORGE = "https://github.com/"
 
@@ -312,7 +313,9 @@ def every_round_offers_all_tools(view: View) -> Judged:
         if not names or guarded:
             continue
         within = [call for call in run.main if call.kind != "summary" and _in_budget(call, run)]
-        for call in within if run.tool_choice != "none" else ():
+        # Without a word for it, an agent keeps the choice by what it offers.
+        unsaid = "tool_choice" in CODECS[view.recording.header.wire].lacks and run.tool_choice not in (None, "auto")
+        for call in within if run.tool_choice != "none" and not unsaid else ():
             offered = call.request.callable_tools
             missing = [
                 name
@@ -333,7 +336,7 @@ def every_round_offers_all_tools(view: View) -> Judged:
                 )
             else:
                 yield OK
-        if run.tool_choice in ("required", *names) and view.has("tool_choice"):
+        if run.tool_choice in ("required", *names) and view.has("tool_choice") and not unsaid:
             yield from _forced_once([call for call in within if call.kind == "regular"], run.tool_choice)
 
 

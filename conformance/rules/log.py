@@ -3,13 +3,12 @@
 import re
 
 from conformance.reading.outcome import actual, claimed
+from conformance.reading.own_logs import own_logs
 from conformance.reading.round_limit import ended_there
 from conformance.reading.view import Run, View
 from conformance.recording import Record
 from conformance.rule import OK, SHOULD, Finding, Judged, Rule
 
-#: Loggers of libraries: what they say of their own limits is not the agent's.
-LIBRARIES = frozenset({"asyncio", "httpx2", "httpcore2", "openai", "httpx", "httpcore"})
 #: Levels that ask a person to look.
 _LOUD = frozenset({"WARN", "WARNING", "ERROR", "CRITICAL", "FATAL"})
 _SPEAKS = re.compile(r"limit|max|round|turn|step|iteration", re.IGNORECASE)
@@ -54,9 +53,8 @@ def _told(run: Run) -> tuple[Record, ...]:
     figure = re.compile(rf"(?<!\d){run.max_iters}(?!\d)")
     told = [
         record
-        for record in run.logs
+        for record in own_logs(run)
         if record.seq > _last_round_ended(run)
-        and str(record.data.get("logger")).partition(".")[0] not in LIBRARIES
         and figure.search(str(record.data.get("message")))
         and _SPEAKS.search(str(record.data.get("message")))
     ]

@@ -9,6 +9,7 @@ _HOW = {
     "connection": "the connection broke before the reply to {id} was whole",
     "call": "the stream of the reply to {id} ended while a call was being spelled",
     "text": "the stream of the reply to {id} ended without a finish reason",
+    "error": "the stream of the reply to {id} told of an error in place of its rest",
 }
 
 
@@ -16,7 +17,7 @@ def rec_7(view: View) -> Judged:
     """A broken reply is neither acted on nor taken for an answer."""
     for run in view.runs:
         for call in run.calls:
-            how = broke(call)
+            how = broke(call, view)
             if how is None or call.role in ("auxiliary", "compaction", "summary"):
                 continue
             # A clean end in the middle of a text looks like a whole reply to whoever does not ask for the finish reason.

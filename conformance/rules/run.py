@@ -205,7 +205,7 @@ def _undecided(run: Run, view: View, kind: str) -> bool:
     really, last = actual(run, view), last_call(run)
     finished = really == "empty" and view.dialect.empty_response == "finish"
     # A stream that just ended may have been whole: REC-7 doubts it, as a SHOULD.
-    if really in ("truncated", "filtered") or finished or (last is not None and trails_off(last)):
+    if really in ("truncated", "filtered") or finished or (last is not None and trails_off(last, view)):
         return True
     if really == "answered" and kind in ("gate", "unverified") and view.has("completion_gate"):
         return True
@@ -307,7 +307,7 @@ def a_model_failure_is_no_finish(view: View) -> Judged:
     """RUN-5."""
     for run in view.runs:
         last = last_call(run)
-        if last is None or not last.failed or last.overflow or run.summary or run.cancelled or trails_off(last):
+        if last is None or not last.failed or last.overflow or run.summary or run.cancelled or trails_off(last, view):
             continue
         if run.how not in ("returned", "raised") or (last.reply is None and last.refused is None):
             continue

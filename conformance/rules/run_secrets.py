@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from conformance.reading.failures import names
 from conformance.reading.outcome import actual, claimed, last_call
+from conformance.reading.own_logs import own_logs
 from conformance.reading.view import Call, Run, View
 from conformance.rule import OK, SHOULD, Finding, Judged
 
@@ -106,7 +107,7 @@ def _said(run: Run) -> Iterator[tuple[str, int, str]]:
         yield "the outcome", run.said.seq, f"{run.said.reason or ''} {run.said.text or ''}"
     if run.raised is not None:
         yield "the exception", run.raised.seq, run.raised.message
-    for record in run.logs:
+    for record in own_logs(run):
         yield "the log", record.seq, str(record.data.get("message"))
 
 

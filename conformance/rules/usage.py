@@ -3,6 +3,7 @@
 from conformance.reading.usage_reports import Report, call_reports, reply_id, reported, totals
 from conformance.reading.view import Call, Run, View
 from conformance.rule import MUST, OK, Finding, Judged, Rule
+from fake_models.wire import CODECS
 
 #: Calls beside the loop: what they used may be reported, and counts as right with or without them. A compaction is the loop's.
 _BESIDE = ("auxiliary",)
@@ -94,7 +95,9 @@ def _words(figures: tuple[object, object]) -> str:
 
 
 def per_call(view: View) -> str | None:
-    """Binds agents that report usage per call."""
+    """Binds agents that report usage per call, on wires whose replies have an id to name."""
+    if "reply_id" in CODECS[view.recording.header.wire].lacks:
+        return "wire"
     return None if view.dialect.usage_events == "per_call" else "dialect"
 
 

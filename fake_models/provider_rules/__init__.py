@@ -8,12 +8,18 @@ A enforces, B observes; three B rows enforce all the same because agents break t
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from fake_models.provider_rules.anthropic_messages import RULES as ANTHROPIC_MESSAGES
+from fake_models.provider_rules.gemini import RULES as GEMINI
+from fake_models.provider_rules.ollama import RULES as OLLAMA
 from fake_models.provider_rules.openai_chat import RULES as OPENAI_CHAT
+from fake_models.provider_rules.openai_responses import RULES as OPENAI_RESPONSES
 from fake_models.provider_rules.rule import Breach, Fields, Mode, ProviderRule, WireRules, refusal
 
 __all__ = ["PROVIDER_RULES", "Breach", "Mode", "ProviderRule", "breaches", "known_rule", "refusal"]
 
-_BY_WIRE = MappingProxyType[str, WireRules]({rules.wire: rules for rules in (OPENAI_CHAT,)})
+_BY_WIRE = MappingProxyType[str, WireRules](
+    {rules.wire: rules for rules in (OPENAI_CHAT, OPENAI_RESPONSES, ANTHROPIC_MESSAGES, OLLAMA, GEMINI)}
+)
 
 PROVIDER_RULES: tuple[ProviderRule, ...] = tuple(rule for rules in _BY_WIRE.values() for rule in rules.rules)
 
@@ -35,14 +41,15 @@ def breaches(wire: str, body: Fields, modes: Mapping[str, Mode] | None = None) -
     if of_wire is None:
         return ()
     read = of_wire.read(body)
-    return tuple(
-        Breach(
-            rule=rule,
-            message=rule.message.format(**fields),
-            param=None if rule.param is None else rule.param.format(**fields),
-            mode=mode,
-        )
-        for rule in of_wire.rules
-        if (mode := (modes or {}).get(rule.id, rule.mode)) != "off"
-        for fields in rule.check(read)
-    )
+    found: list[Breach] = []
+    # Nearly every request is clean, so that what counts is how fast nothing is found.
+    for rule in of_wire.rules:
+        mode = modes.get(rule.id, rule.mode) if modes else rule.mode
+        if mode != "off":
+            found += [_breach(rule, mode, fields) for fields in rule.check(read)]
+    return tuple(found)
+
+
+def _breach(rule: ProviderRule, mode: Mode, fields: Fields) -> Breach:
+    param = None if rule.param is None else rule.param.format(**fields)
+    return Breach(rule, rule.message.format(**fields), param, mode)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
@@ -14,35 +13,30 @@ class Body:
 
     def __init__(self, data: Fields) -> None:
         self.data = data
-
-    @cached_property
-    def messages(self) -> list[tuple[int, Fields]]:
-        """The messages that are objects, each with its index."""
-        messages = self.data.get("messages")
-        listed = messages if isinstance(messages, list) else ()
-        return [(i, item) for i, item in enumerate(listed) if isinstance(item, Mapping)]
-
-    @cached_property
-    def tool_names(self) -> list[tuple[int, Any]]:
-        """The names of the tools offered, each with its index."""
-        tools = self.data.get("tools")
-        functions = [(i, _get(tool, "function")) for i, tool in enumerate(tools if isinstance(tools, list) else ())]
-        return [(i, _get(function, "name")) for i, function in functions]
-
-    @cached_property
-    def batches(self) -> list[tuple[int, list[Any], list[tuple[int, Fields]]]]:
-        """Each assistant message with calls: its index, the ids it calls, and the tool messages directly after it."""
-        found: list[tuple[int, list[Any], list[tuple[int, Fields]]]] = []
+        messages, tools = data.get("messages"), data.get("tools")
+        #: The messages that are objects, each with its index.
+        self.messages: list[tuple[int, Fields]] = (
+            [(i, item) for i, item in enumerate(messages) if isinstance(item, dict)]
+            if isinstance(messages, list)
+            else []
+        )
+        #: The names of the tools offered, each with its index.
+        self.tool_names: list[tuple[int, Any]] = (
+            [(i, _get(_get(tool, "function"), "name")) for i, tool in enumerate(tools)]
+            if isinstance(tools, list)
+            else []
+        )
+        #: Each assistant message with calls: its index, the ids it calls, and the tool messages directly after it.
+        self.batches: list[tuple[int, list[Any], list[tuple[int, Fields]]]] = []
         for at, (i, message) in enumerate(self.messages):
             calls = message.get("tool_calls")
-            if message.get("role") == "assistant" and isinstance(calls, list) and calls:
+            if calls and message.get("role") == "assistant" and isinstance(calls, list):
                 results = takewhile(lambda later: later[1].get("role") == "tool", self.messages[at + 1 :])
-                found.append((i, [_get(call, "id") for call in calls], list(results)))
-        return found
+                self.batches.append((i, [_get(call, "id") for call in calls], list(results)))
 
 
 def _get(value: Any, key: str) -> Any:
-    return value.get(key) if isinstance(value, Mapping) else None
+    return value.get(key) if isinstance(value, dict) else None
 
 
 # No set: a role of an odd body may be unhashable.
@@ -141,7 +135,9 @@ def _tools_empty(body: Body) -> Iterator[Fields]:
 
 
 def _tool_name_empty(body: Body) -> Iterator[Fields]:
-    yield from ({"i": i} for i, name in body.tool_names if name == "")
+    for i, name in body.tool_names:
+        if name == "":
+            yield {"i": i}
 
 
 def _tool_name_pattern(body: Body) -> Iterator[Fields]:
@@ -179,7 +175,9 @@ def _missing_results(body: Body) -> Iterator[Fields]:
 
 def _orphans(body: Body) -> Iterator[Fields]:
     batched = {j for _, _, results in body.batches for j, _ in results}
-    yield from ({"i": i} for i, message in body.messages if message.get("role") == "tool" and i not in batched)
+    for i, message in body.messages:
+        if message.get("role") == "tool" and i not in batched:
+            yield {"i": i}
 
 
 def _unknown_call_ids(body: Body) -> Iterator[Fields]:

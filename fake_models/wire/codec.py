@@ -3,14 +3,16 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
-from fake_models.messages import ErrorReply, ModelRequest, Reply
+from fake_models.messages import ErrorReply, ModelRequest, Reply, ToolCall
 
 #: Cuts a text into the pieces that stream one by one; joined they are the text again, and none is empty.
 Pieces = Callable[[str], tuple[str, ...]]
+
+_written = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def compact(value: Any) -> bytes:
@@ -19,7 +21,19 @@ def compact(value: Any) -> bytes:
 
     Never raises on what JSON can hold; a lone surrogate goes out as its three bytes, which `json.loads` reads back.
     """
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return _written(value).encode("utf-8", "surrogatepass")
+
+
+#: U+2028, U+2029 and U+0085: no end of a line in JSON, but one to clients that split text and not bytes.
+_LINE_ENDS = ((b"\xe2\x80\xa8", rb"\u2028"), (b"\xe2\x80\xa9", rb"\u2029"), (b"\xc2\x85", rb"\u0085"))
+
+
+def one_line(value: Any) -> bytes:
+    """The JSON of `compact` with every character escaped that some client takes for the end of a line, as Go and Google do."""
+    content = compact(value)
+    for end, escaped in _LINE_ENDS:
+        content = content.replace(end, escaped)
+    return content
 
 
 def text(value: Any) -> str:
@@ -29,12 +43,12 @@ def text(value: Any) -> str:
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """An object of a request; empty where it is none."""
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def mappings(value: Any) -> tuple[Mapping[str, Any], ...]:
     """The objects of a list in a request; what is no object is left out, and what is no list has none."""
-    return tuple(item for item in value if isinstance(item, Mapping)) if isinstance(value, list | tuple) else ()
+    return tuple([item for item in value if isinstance(item, dict)]) if isinstance(value, list | tuple) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,32 +92,62 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
+def _alone(payload: Any, sent: tuple[Any, ...]) -> Any:  # noqa: ARG001 - wires whose payloads number themselves look back
+    return payload
+
+
+def _all_of_it(reply: Reply, request: ModelRequest) -> Reply:  # noqa: ARG001 - what a wire can say may hang on whether it streams
+    return reply
+
+
 @dataclass(frozen=True, slots=True)
 class Quirk:
     """
     A way in which real servers of a wire stray from it, that a turn can ask for by name.
 
-    `chunks` changes the payloads of a streamed reply, `whole` the body of one that is not; `trailer` False leaves out what
-    ends the stream. `says` tells a reader of scenarios what comes.
+    `reply` changes what the model says at all, before it is recorded; `chunks` the payloads of a streamed reply, `whole` the
+    body of one that is not; `trailer` False leaves out what ends the stream. `unfinished`: a client cannot tell the stream
+    from one that broke off. `says` tells a reader of scenarios what comes.
     """
 
     says: str
     chunks: Callable[[tuple[Any, ...]], tuple[Any, ...]] = _as_it_is
     whole: Callable[[Any], Any] = _as_it_is
     trailer: bool = True
+    reply: Callable[[Reply], Reply] = _as_it_is
+    unfinished: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+def _one_id(reply: Reply) -> Reply:
+    calls = reply.calls
+    return replace(
+        reply,
+        parts=tuple(replace(part, id=calls[0].id) if isinstance(part, ToolCall) else part for part in reply.parts),
+    )
+
+
+#: The same on every wire whose calls have ids. Seen with DeepSeek and GLM behind HKUDS/nanobot#3943, with Kimi in #4473.
+DUPLICATE_IDS = Quirk("all calls of the reply have the id of the first", reply=_one_id)
+
+
+#: What a wire may have no word for: a choice among the tools, an id of the reply.
+Word = Literal["tool_choice", "reply_id"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Codec:
     """
-    One wire.
+    One wire. There is one of each, told apart by being another.
 
     `route` finds the end of a path that the wire answers, decoded; `path` is that path as an SDK asks for it, `base` what its
     base URL ends in. `decode` takes body and path and never raises: what it cannot read it leaves out, since the raw body is
-    judged elsewhere. `carried` gives what of a reply the wire can say at all; everything after it, the recording too, speaks
-    of that. `whole` gives the JSON body of a reply, `chunks` the JSON payloads of a streamed one, unframed; `frame` turns a
+    judged elsewhere. `carried` gives what of a reply the wire can say at all in answer to a request; everything after it, the
+    recording too, speaks of that. `whole` gives the JSON body of a reply, `chunks` the JSON payloads of a streamed one, unframed; `frame` turns a
     payload into bytes, `trailer` ends the stream and `comment` is what keeps it alive between two frames, empty where the
-    wire has no such thing. `error` gives the body of an error, `error_event` the payload that tells of it in mid-stream.
+    wire has no such thing. `error` gives the body of an error, `error_event` the payload that tells of it in mid-stream. `following`
+    fits that one to the payloads sent before it, where they have numbers or an id that it must go on with.
+    `lacks` names what it has no word for, so that nobody is judged by that.
+    `quirks` are applied in the order in which they stand here, whatever the order they are asked for in.
     """
 
     name: str
@@ -119,5 +163,20 @@ class Codec:
     trailer: bytes
     stream_type: str
     comment: bytes = b""
-    carried: Callable[[Reply], Reply] = _as_it_is
+    carried: Callable[[Reply, ModelRequest], Reply] = _all_of_it
     quirks: Mapping[str, Quirk] = field(default_factory=lambda: MappingProxyType({}))
+    lacks: frozenset[Word] = frozenset()
+    following: Callable[[Any, tuple[Any, ...]], Any] = _alone
+
+
+def quirks(codec: Codec, reply: Reply) -> tuple[Quirk, ...]:
+    """The quirks that a reply asks for, in the wire's order; what the wire does not have is left out."""
+    return () if not reply.quirks else tuple(quirk for name, quirk in codec.quirks.items() if name in reply.quirks)
+
+
+def told(codec: Codec, reply: Reply, request: ModelRequest) -> Reply:
+    """What of a reply an agent is told over this wire, quirks and all: what recordings speak of."""
+    said = codec.carried(reply, request)
+    for quirk in quirks(codec, said):
+        said = quirk.reply(said)
+    return said

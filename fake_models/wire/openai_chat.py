@@ -7,6 +7,7 @@ from typing import Any
 
 from fake_models.messages import ErrorReply, Message, ModelRequest, Reply, Stop, Text, Thinking, ToolCall, ToolSpec
 from fake_models.wire.codec import Codec, Pieces, Stamp, UsualError, compact, mapping, mappings, spelled, text
+from fake_models.wire.openai_chat_quirks import QUIRKS
 
 NAME = "openai_chat"
 
@@ -60,8 +61,8 @@ def decode(body: Mapping[str, Any], path: str = "") -> ModelRequest:  # noqa: AR
     return ModelRequest(
         wire=NAME,
         model=text(fields.get("model")),
-        messages=tuple(_message(message) for message in mappings(fields.get("messages"))),
-        tools=tuple(_tool_spec(tool) for tool in mappings(tools)) if isinstance(tools, list | tuple) else None,
+        messages=tuple(map(_message, mappings(fields.get("messages")))),
+        tools=tuple(map(_tool_spec, mappings(tools))) if isinstance(tools, list | tuple) else None,
         tool_choice=_tool_choice(fields.get("tool_choice")),
         stream=fields.get("stream") is True,
         include_usage=mapping(fields.get("stream_options")).get("include_usage") is True,
@@ -167,10 +168,10 @@ def _envelope(stamp: Stamp, kind: str) -> dict[str, Any]:
 def _message(message: Mapping[str, Any]) -> Message:
     call_id = message.get("tool_call_id")
     return Message(
-        role=text(message.get("role")),
-        content=_joined(message.get("content")),
-        tool_calls=tuple(_tool_call(call) for call in mappings(message.get("tool_calls"))),
-        tool_call_id=call_id if isinstance(call_id, str) else None,
+        text(message.get("role")),
+        _joined(message.get("content")),
+        tuple(map(_tool_call, mappings(message.get("tool_calls")))),
+        call_id if isinstance(call_id, str) else None,
     )
 
 
@@ -200,7 +201,7 @@ def _tool_spec(tool: Mapping[str, Any]) -> ToolSpec:
 
 
 def _tool_choice(choice: Any) -> str | None:
-    if isinstance(choice, str):
+    if choice is None or isinstance(choice, str):
         return choice
     fields = mapping(choice)
     named = mapping(fields.get("function")).get("name") or mapping(fields.get("allowed_tools")).get("mode")
@@ -221,4 +222,5 @@ CODEC = Codec(
     trailer=b"data: [DONE]\n\n",
     stream_type="text/event-stream",
     comment=b": keep-alive\n\n",
+    quirks=QUIRKS,
 )

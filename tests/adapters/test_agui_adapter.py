@@ -44,7 +44,7 @@ def test_the_reference_over_agui_conforms_wherever_it_can_be_seen():
     async def both():
         async with served(ReferenceApp()) as url:
             over = await certify(f"agui:{url}#sessions,tool_choice,wire_streaming,compaction", CORE, RULES)
-        return over, await certify("reference", CORE, RULES, cells=[Cell()])
+        return over, await certify("reference", CORE, RULES, cells=lambda _info: [Cell()])
 
     over, within = asyncio.run(both())
     assert {str(entry.verdict) for entry in over.entries} == {"pass"}

@@ -24,6 +24,7 @@ RUN = RunInput(
     },
     model={"wire": "openai_chat", "name": "m", "base_url": "http://127.0.0.1:1/s/t/v1", "api_key": "k"},
     tools_url="http://127.0.0.1:1/s/t/tools",
+    mcp_url="http://127.0.0.1:1/s/t/mcp",
     limits={"max_iters": 1},
     clock="2026-01-01T00:00:00+00:00",
 )
@@ -83,6 +84,7 @@ def test_the_tools_are_told_as_the_agents_own_and_none_as_the_clients():
     assert said["forwardedProps"]["conformance"] == {
         "model": RUN.model,
         "tools_url": RUN.tools_url,
+        "mcp_url": RUN.mcp_url,
         "limits": {"max_iters": 1},
         "tool_choice": None,
         "stream": False,

@@ -1,9 +1,12 @@
 """`conformance provider-rules`, over every rule that there is."""
 
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
 from conformance.cli import main
+from fake_models import chunking
 from fake_models.provider_rules import PROVIDER_RULES
 
 NAMES = [f"{rule.wire}.{rule.id}" for rule in PROVIDER_RULES]
@@ -40,3 +43,14 @@ def test_an_unknown_id_names_the_nearest_and_ends_with_2():
     result = conformance("provider-rules", "tools_empty_aray")
     assert result.exit_code == 2
     assert "there is no provider rule 'tools_empty_aray'; did you mean 'tools_empty_array'" in result.output
+
+
+PAGE = Path(__file__).parents[2] / "docs/wires.md"
+
+
+def test_the_page_on_the_wires_is_what_the_command_prints():
+    assert PAGE.read_text("utf-8") == conformance("provider-rules", "--page").stdout
+
+
+def test_the_page_speaks_of_every_chunking():
+    assert [name for name in chunking.NAMES if f"`{name}`" not in PAGE.read_text("utf-8")] == []

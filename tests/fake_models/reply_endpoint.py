@@ -3,7 +3,7 @@
 from fake_models.chunking import WHOLE
 from fake_models.exchange import exchange_of
 from fake_models.wire import CODECS
-from fake_models.wire.codec import Stamp
+from fake_models.wire.codec import Stamp, told
 
 
 class ReplyEndpoint:
@@ -19,11 +19,12 @@ class ReplyEndpoint:
     def exchange(self, wire, path, body, headers):
         self.requests.append({"wire": wire, "path": path, "body": body, "headers": headers})
         codec = CODECS[wire]
+        request = codec.decode(body, path)
         return exchange_of(
             f"m{len(self.requests)}",
             codec,
-            self.replies.pop(0),
-            request=codec.decode(body),
+            told(codec, self.replies.pop(0), request),
+            request=request,
             stamp=Stamp("chatcmpl-1", 1767225600, "any-name"),
             chunking=self.chunking,
         )

@@ -1,10 +1,11 @@
 import math
+from dataclasses import replace
 
 import pytest
 
-from fake_models.chunking import WHOLE
+from fake_models.chunking import WHOLE, Chunking, whole
 from fake_models.effects import Hangup, Head, Send, Wait
-from fake_models.exchange import Exchange, delivery, effects, exchange_of
+from fake_models.exchange import JOINED_BYTES, Exchange, delivery, effects, exchange_of, of_error
 from fake_models.messages import Cut, ErrorReply, ModelRequest, Reply, Stall, Text
 from fake_models.wire.codec import Stamp
 from fake_models.wire.openai_chat import CODEC
@@ -17,23 +18,31 @@ STREAM_HEAD = Head(200, (("Content-Type", "text/event-stream"),))
 JSON_HEAD = Head(200, (("Content-Type", "application/json"),))
 
 
+def Last(data):  # noqa: N802 - beside Send
+    return Send(data, last=True)
+
+
 def stream(**changes):
-    return Exchange("m1", CODEC, 200, chunks=CHUNKS, trailer=CODEC.trailer, **changes)
+    whole = Exchange(
+        "m1", CODEC, 200, FRAMES, lambda: CHUNKS, "text/event-stream", streamed=True, trailer=CODEC.trailer
+    )
+    return replace(whole, **changes)
 
 
-def body(**changes):
-    return Exchange("m1", CODEC, 200, body={"a": "时"}, **changes)
+def body(said=None, **changes):
+    said = {"a": "时"} if said is None else said
+    return replace(of_error("m1", CODEC, ErrorReply(200, "", body=said)), **changes)
 
 
 BODY = '{"a":"时"}'.encode()
 
 DELIVERIES = {
-    "a stream": (stream(), [STREAM_HEAD, *map(Send, FRAMES), Send(DONE)]),
-    "a whole body": (body(), [JSON_HEAD, Send(BODY)]),
-    "a wait comes before the first byte": (body(wait_s=2.5), [Wait(2.5), JSON_HEAD, Send(BODY)]),
+    "a stream": (stream(), [STREAM_HEAD, *map(Send, FRAMES), Last(DONE)]),
+    "a whole body": (body(), [JSON_HEAD, Last(BODY)]),
+    "a wait comes before the first byte": (body(wait_s=2.5), [Wait(2.5), JSON_HEAD, Last(BODY)]),
     "own headers come beside": (
         body(headers=(("X-A", "1"),)),
-        [Head(200, (("Content-Type", "application/json"), ("X-A", "1"))), Send(BODY)],
+        [Head(200, (("Content-Type", "application/json"), ("X-A", "1"))), Last(BODY)],
     ),
     "cut before the first chunk": (stream(broken=Cut(after_chunks=0)), [STREAM_HEAD, Hangup(reset=False)]),
     "cut after a chunk": (
@@ -53,7 +62,7 @@ DELIVERIES = {
         [JSON_HEAD, Hangup(reset=True)],
     ),
     "cut inside a character": (body(broken=Cut(after_bytes=7)), [JSON_HEAD, Send(BODY[:7]), Hangup(reset=False)]),
-    "a cut at the end cuts nothing": (body(broken=Cut(after_bytes=len(BODY))), [JSON_HEAD, Send(BODY)]),
+    "a cut at the end cuts nothing": (body(broken=Cut(after_bytes=len(BODY))), [JSON_HEAD, Last(BODY)]),
     "stalled at once": (stream(broken=Stall()), [STREAM_HEAD, Wait(math.inf), Hangup(reset=True)]),
     "stalled after a chunk": (
         stream(broken=Stall(after_chunks=1)),
@@ -69,6 +78,38 @@ DELIVERIES = {
 @pytest.mark.parametrize(("exchange", "expected"), DELIVERIES.values(), ids=DELIVERIES.keys())
 def test_an_exchange_is_delivered_by(exchange, expected):
     assert list(effects(exchange)) == expected
+
+
+JOINED = {
+    "a stream leaves at once": (stream(), [STREAM_HEAD, Last(STREAM)]),
+    "up to a break": (
+        stream(broken=Cut(after_chunks=2, reset=True)),
+        [STREAM_HEAD, Send(b"".join(FRAMES)), Hangup(reset=True)],
+    ),
+    "a break before the first chunk": (stream(broken=Cut(after_chunks=0)), [STREAM_HEAD, Hangup(reset=False)]),
+    "up to a silence": (
+        stream(broken=Stall(after_chunks=2)),
+        [STREAM_HEAD, Send(b"".join(FRAMES)), Wait(math.inf), Hangup(reset=True)],
+    ),
+    "time between chunks keeps them apart": (
+        stream(pace_s=1.0),
+        [STREAM_HEAD, Send(FRAMES[0]), Wait(1.0), Send(FRAMES[1]), Wait(1.0), Last(DONE)],
+    ),
+    "so does a chunking that cuts writes": (
+        stream(chunking=Chunking("halves", whole, lambda parts, _: (b"".join(parts)[:5], b"".join(parts)[5:]))),
+        [STREAM_HEAD, Send(STREAM[:5]), Last(STREAM[5:])],
+    ),
+    "a long one leaves in parts": (
+        stream(frames=(b"x" * JOINED_BYTES, b"y"), trailer=b"z"),
+        [STREAM_HEAD, Send(b"x" * JOINED_BYTES), Last(b"yz")],
+    ),
+    "a body": (body(), [JSON_HEAD, Last(BODY)]),
+}
+
+
+@pytest.mark.parametrize(("exchange", "expected"), JOINED.values(), ids=JOINED.keys())
+def test_what_may_leave_together_does_where_it_is_asked_for(exchange, expected):
+    assert list(effects(exchange, join=True)) == expected
 
 
 @pytest.mark.parametrize("limit", range(len(STREAM)))
@@ -88,9 +129,9 @@ def test_a_cut_after_bytes_is_exact_to_the_byte(limit):
     ],
 )
 def test_text_in_place_of_json_is_sent_as_it_is(text, content_type):
-    assert list(effects(Exchange("m1", CODEC, 200, body=text))) == [
+    assert list(effects(body(text))) == [
         Head(200, (("Content-Type", content_type),)),
-        Send(text.encode()),
+        Last(text.encode()),
     ]
 
 
@@ -146,7 +187,7 @@ ENDINGS = {
     "left between chunks": (stream(), 2, [("m1", SIZE, "client")]),
     "left at the head": (stream(), 1, [("m1", 0, "client")]),
     "a whole body": (body(), 9, [("m1", len(BODY), "kit")]),
-    "an empty body": (Exchange("m1", CODEC, 200, body=""), 9, [("m1", 0, "kit")]),
+    "an empty body": (body(""), 9, [("m1", 0, "kit")]),
     "cut": (stream(broken=Cut(after_chunks=1)), 9, [("m1", SIZE, "cut")]),
     "left before the cut": (stream(broken=Cut(after_chunks=2)), 3, [("m1", 2 * SIZE, "client")]),
     "silent to the end of the run": (stream(broken=Stall(1)), 9, [("m1", SIZE, "cut")]),

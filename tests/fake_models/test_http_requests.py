@@ -10,8 +10,8 @@ POST = b"POST /s/t/v1/chat/completions HTTP/1.1\r\nHost: a\r\nContent-Length: 2\
 GET = b"GET /s/t/v1/models HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
-def request(method="GET", path="/", headers=None, body=b"", *, version="1.1", keep_alive=True):
-    return Request(method, path, headers or {}, body, version, keep_alive)
+def request(method="GET", path="/", headers=None, body=b"", *, version="1.1", keep_alive=True, query=""):
+    return Request(method, path, headers or {}, body, version, keep_alive, query)
 
 
 POSTED = request("POST", "/s/t/v1/chat/completions", {"host": "a", "content-length": "2"}, b"{}")

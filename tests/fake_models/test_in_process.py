@@ -126,9 +126,7 @@ def test_only_chunks_that_went_out_whole_are_given(spare):
     next(frames)
     frames.close()
     ((_, two_frames, by),) = complete.done_calls
-    endpoint = ReplyEndpoint(
-        Reply((Text("hello"),), broken=Cut(after_bytes=two_frames + spare)), chunking=CHARACTER
-    )
+    endpoint = ReplyEndpoint(Reply((Text("hello"),), broken=Cut(after_bytes=two_frames + spare)), chunking=CHARACTER)
 
     assert len(streaming(endpoint)) == (1 if spare < 0 else 2)
     assert by == "client"
@@ -278,3 +276,13 @@ def test_an_error_brings_the_headers_that_ask_to_wait():
     with pytest.raises(ModelError) as caught:
         CallableModel(endpoint).model(BODY)
     assert caught.value.headers == {"retry-after": "1", "retry-after-ms": "1000"}
+
+
+def test_what_was_asked_stays_as_it_was_when_the_agent_changes_its_body():
+    endpoint = ReplyEndpoint(Reply((Text("hi"),)))
+    messages = [{"role": "user", "content": "hello"}]
+
+    CallableModel(endpoint).model({"model": "m", "messages": messages})
+    messages[0]["content"] = "changed"
+
+    assert endpoint.requests[0]["body"]["messages"] == [{"role": "user", "content": "hello"}]

@@ -25,6 +25,11 @@ TOO_LONG = {
     ),
     "gemini": (400, said("The input token count (9) exceeds the maximum number of tokens allowed (8).", code=400)),
     "gemini in a list": (400, [said("The input token count exceeds the maximum number of tokens allowed (8).")]),
+    "llama.cpp and ollama": (
+        400,
+        said("request (42947 tokens) exceeds the available context size (8192 tokens), try increasing it"),
+    ),
+    "ollama": (400, {"error": "the input length exceeds the context length"}),
     "as a 413": (413, said("Prompt is too long")),
     "error as text": (400, {"error": "prompt is too long"}),
     "body as text": (400, '{"code": "context_length_exceeded"'),
@@ -63,7 +68,10 @@ def test_another_refusal_is_no_overflow(status, body):
     [
         ("code", "context_length_exceeded", True),
         ("openai", "context_length_exceeded", True),
+        ("responses", "context_length_exceeded", True),
         ("anthropic", None, True),
+        ("gemini", None, True),
+        ("ollama", None, True),
         ("unknown", None, False),
     ],
 )
@@ -73,6 +81,27 @@ def test_an_overflow_is_told_in_each_spelling(spelling, code, known):
 
     assert (error.status, body["error"]["code"]) == (400, code)
     assert is_overflow(error.status, body) is known
+
+
+@pytest.mark.parametrize(
+    ("wire", "spelling"),
+    [
+        ("openai_chat", "openai"),
+        ("openai_responses", "responses"),
+        ("anthropic_messages", "anthropic"),
+        ("gemini", "gemini"),
+        ("ollama", "ollama"),
+        ("a wire without words of its own", "openai"),
+    ],
+)
+def test_a_wires_provider_has_words_of_its_own(wire, spelling):
+    assert overflow_reply("provider", wire) == overflow_reply(spelling)
+
+
+@pytest.mark.parametrize("wire", ["anthropic_messages", "gemini", "ollama"])
+def test_where_errors_have_no_code_the_spelling_by_code_is_the_providers_words(wire):
+    assert overflow_reply("code", wire) == overflow_reply("provider", wire)
+    assert overflow_reply("code", "openai_responses").code == "context_length_exceeded"
 
 
 def test_the_spelling_by_code_says_it_nowhere_else():

@@ -91,17 +91,19 @@ BREAKS = {
 
 @pytest.mark.parametrize(("given", "how"), BREAKS.values(), ids=BREAKS)
 def test_where_a_reply_broke(given, how):
-    [call] = view(cut(**given).recording()).runs[0].calls
-    assert broke(call) == how
+    seen = view(cut(**given).recording())
+    [call] = seen.runs[0].calls
+    assert broke(call, seen) == how
 
 
 def test_a_whole_reply_did_not_break():
     s = Story()
     s.ask()
     s.reply("42")
-    [call] = view(s.recording()).runs[0].calls
-    assert broke(call) is None
-    assert not trails_off(call)
+    seen = view(s.recording())
+    [call] = seen.runs[0].calls
+    assert broke(call, seen) is None
+    assert not trails_off(call, seen)
 
 
 @pytest.mark.parametrize(

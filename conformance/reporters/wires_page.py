@@ -1,0 +1,71 @@
+"""The wires as the page docs/wires.md: written from the tables that the fake models speak and refuse by. Pure."""
+
+from collections.abc import Iterator, Mapping
+
+from conformance.reporters.refusals import MODES
+from fake_models.provider_rules import PROVIDER_RULES, ProviderRule
+from fake_models.wire import CODECS
+from fake_models.wire.codec import Codec, Word
+
+_HEAD = """# The wires
+
+What the fake models speak, where they stray from it on request, and what they refuse. Written by `conformance provider-rules --page`
+from the tables that do it.
+
+An agent is played over the first wire that it declares; `conformance run --wire NAME` takes another, `--wire all` each of them.
+A wire is told by the end of the path, so any base URL will do. `conformance serve` and the `run` message give the one that the
+wire's official client expects.
+"""
+_CHUNKINGS = """
+## Chunkings
+
+`conformance run --chunking NAME` plays streamed replies cut in other ways, on every wire. `whole` puts each text into one chunk, `token`
+some four characters, `character` one. `byte` sends every byte in a write of its own. `adversarial:SEED` cuts where readers break,
+inside a character, an escape, a key or a line, joins frames, and keeps the stream alive between them where the wire can; a seed gives
+the same cuts every time.
+"""
+_RULES = """
+## What is refused
+
+Each rule was seen at a provider. {modes}. Confidence A is an error body that was quoted raw or captured, B one that only code and
+comments tell of: for those WIRE-1 warns and never fails. Quotas, keys and overload are no rules but faults, for scenarios to script.
+`conformance provider-rules ID` explains one.
+"""
+#: What it means that a wire has no word for something.
+LACKS: Mapping[Word, str] = {
+    "tool_choice": "no choice among the tools: an agent forbids or forces one by what it offers",
+    "reply_id": "no id of a reply: usage reports have none to name, so USE-1 does not bind",
+}
+
+
+def wires_page() -> str:
+    """The whole page."""
+    return "".join((_HEAD, *map(_wire, CODECS.values()), _CHUNKINGS, *_refusals()))
+
+
+def _wire(codec: Codec) -> str:
+    rows = [f"| `{name}` | {quirk.says} |" for name, quirk in codec.quirks.items()]
+    lacks = [f"It has {LACKS[one]}." for one in sorted(codec.lacks)]
+    lines = [
+        f"\n## {codec.name}\n",
+        f"`POST {codec.path}`; its base URL ends in {f'`{codec.base}`' if codec.base else 'nothing of its own'}.",
+        *lacks,
+        "\n| `quirks` of a turn | what comes |",
+        "|---|---|",
+        *rows,
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _refusals() -> Iterator[str]:
+    modes = "; ".join(f"`{mode}`: {says}" for mode, says in MODES.items())
+    yield _RULES.format(modes=modes)
+    for wire in CODECS:
+        rules = [rule for rule in PROVIDER_RULES if rule.wire == wire]
+        yield f"\n### {wire}\n\n| rule | mode | | answer | seen |\n|---|---|---|---|---|\n"
+        yield from map(_row, rules)
+
+
+def _row(rule: ProviderRule) -> str:
+    cells = (f"`{rule.id}`", rule.mode, rule.confidence, f"{rule.status} {rule.message.strip()}", rule.source)
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
