@@ -57,13 +57,18 @@ def cells_of(info: AgentInfo, wires: Sequence[str] = (), chunkings: Sequence[str
     Without `wires` its first one is played, and without `chunkings` whole chunks.
 
     Raises:
-        SpecError: the agent does not speak such a wire, or there is no such chunking.
+        SpecError: the agent does not speak such a wire, there is no such chunking, or no stream that it could cut.
     """
     for name in chunkings:
         try:
             chunking(name)
         except ValueError as error:
             raise SpecError(f"--chunking: {error}") from error
+    if chunkings and not info.capabilities.get("streaming"):
+        raise SpecError(
+            f"agent {info.name!r} does not declare `streaming`, so that no cell is streamed and --chunking changes nothing; "
+            "leave it out, or declare the capability"
+        )
     for one in wires:
         if one != ALL and one not in info.wires:
             spoken = ", ".join(info.wires)

@@ -60,12 +60,13 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return next(iter(difflib.get_close_matches(word, list(known), n=1)), None)
 
 
-def guess(word: str, known: Iterable[str]) -> str:
-    """How an error message about an unknown word ends: with the nearest known one, else with all of them."""
+def guess(word: str, known: Iterable[str], most: int | None = None) -> str:
+    """How an error message about an unknown word ends: with the nearest known one, else with all of them, or the first so many."""
     known = sorted(known)
     if (near := nearest(word, known)) is not None:
         return f"; did you mean {near!r}?"
-    return f"; known here: {', '.join(known) or 'none'}"
+    more = f" and {len(known) - most} more" if most is not None and len(known) > most else ""
+    return f"; known here: {', '.join(known[:most]) or 'none'}{more}"
 
 
 class AgentError(ConformanceError):

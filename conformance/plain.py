@@ -4,13 +4,15 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from fake_models.bodies import DEEPEST
+
 
 def plain(value: Any, max_chars: int) -> Any:
     """
     A copy of a JSON value, of plain types only.
 
     Raises:
-        ValueError: it is no JSON, refers to itself, or holds more than so many characters.
+        ValueError: it is no JSON, refers to itself, is nested deeper than `DEEPEST`, or holds more than so many characters.
     """
     return measured(value, max_chars)[0]
 
@@ -19,8 +21,8 @@ def measured(value: Any, max_chars: int) -> tuple[Any, int]:
     """The same, and how many characters it holds."""
     left = [max_chars]
     try:
-        return _copied(value, left), max_chars - left[0]
-    except RecursionError:
+        return _copied(value, left, DEEPEST), max_chars - left[0]
+    except RecursionError:  # whoever calls is deep in calls of its own
         raise ValueError("nested too deeply") from None
 
 
@@ -32,7 +34,7 @@ def shown(value: Any, max_chars: int = 500) -> str:
         return f"(a {type(value).__name__} that cannot be shown)"
 
 
-def _copied(value: Any, left: list[int]) -> Any:
+def _copied(value: Any, left: list[int], levels: int) -> Any:
     left[0] -= len(value) if isinstance(value, str) else 1
     if left[0] < 0:
         raise ValueError("too long")
@@ -45,10 +47,12 @@ def _copied(value: Any, left: list[int]) -> Any:
         return int(value)
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
+    if levels == 0 and isinstance(value, Mapping | list | tuple):
+        raise ValueError("nested too deeply")
     if isinstance(value, Mapping):
-        return {_key(key): _copied(one, left) for key, one in value.items()}
+        return {_key(key): _copied(one, left, levels - 1) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_copied(one, left) for one in value]
+        return [_copied(one, left, levels - 1) for one in value]
     raise ValueError(f"{type(value).__name__} is no JSON")
 
 

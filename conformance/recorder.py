@@ -1,5 +1,7 @@
 """The recorder: the kit's one mutable object. Gives every record its place in one order and keeps the scenario's clock."""
 
+import json
+import math
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -18,21 +20,28 @@ class Recorder:
 
     Time passes only when `pass_time` says so; `on_time` is told the new time, so that a frozen clock can follow. While it is
     muted, and after `seal`, it takes nothing of the agent: what a left-over thread still does belongs to no recording.
-    `keep` is given each record as it is taken. `most` is how many records are held: the oldest go first, and `dropped` counts them.
+    `keep` is given each record as it is taken. `most` is how many records are held, and `most_bytes` how many bytes of what
+    crossed the agent's borders they may tell of together: the oldest go first, and `dropped` counts them.
     """
 
     def __init__(
         self,
         start: datetime,
         on_time: Callable[[datetime], None] = lambda _now: None,
-        keep: Callable[[Record], None] = lambda _record: None,
+        keep: Callable[[Record], None] | None = None,
         most: int | None = None,
+        most_bytes: float = math.inf,
     ) -> None:
         self._start = start
         self._passed_s = 0.0
+        self._pauses = 0
         self._on_time = on_time
         self._keep = keep
-        self._records: deque[Record] = deque(maxlen=most)
+        self._records: deque[Record] = deque()
+        self._most = math.inf if most is None else most
+        self._most_bytes = most_bytes
+        self._bounded = min(self._most, most_bytes) < math.inf
+        self._bytes = 0
         self._taken = 0
         self._lock = threading.Lock()
         self._numbers = {"m": 0, "x": 0}
@@ -46,13 +55,23 @@ class Recorder:
             self._taken += 1
             record = Record(self._taken, self._passed_s, source, type, data)
             self._records.append(record)
-            self._keep(record)
+            if self._bounded:
+                self._bytes += _bytes(record)
+                while self._bytes > self._most_bytes or len(self._records) > self._most:
+                    self._bytes -= _bytes(self._records.popleft())
+            if self._keep is not None:
+                self._keep(record)
             return self._taken
 
     @property
     def seen(self) -> int:
         """How many records there were: when this stands still, nothing happens."""
         return self._taken
+
+    @property
+    def stirred(self) -> int:
+        """The same with every time that the clock went on: an answer that is slow by its script is no silence."""
+        return self._taken + self._pauses
 
     @property
     def dropped(self) -> int:
@@ -72,11 +91,12 @@ class Recorder:
 
     def now(self) -> datetime:
         """The scenario's clock."""
-        return self._start + timedelta(seconds=self._passed_s)
+        return self._start + timedelta(seconds=self._passed_s) if self._passed_s else self._start
 
     def pass_time(self, delay_s: float) -> None:
         """Let the scenario's clock go on, to its end at most; no real time passes. A delay that is no number passes none."""
         with self._lock:
+            self._pauses += 1
             passed_s = self._passed_s + (delay_s if delay_s > 0 else 0.0)
             self._passed_s = round(min(passed_s, MAX_PASSED_S), 6)
         self._on_time(self.now())
@@ -94,3 +114,9 @@ class Recorder:
         with self._lock:
             self._deaf = True
             return Recording(header, tuple(self._records))
+
+
+def _bytes(record: Record) -> int:
+    """The bytes that a record tells of: those of a request, of an answer that went out, of what a tool was given or gave."""
+    told: int = record.data.get("bytes", 0) if record.source == "model" else len(json.dumps(record.data))
+    return told

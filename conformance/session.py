@@ -15,6 +15,7 @@ from conformance.dialect import Dialect
 from conformance.plain import plain, shown
 from conformance.reading.classes import SIDE_CALLS, SideCall, classify, side_class
 from conformance.reading.joined import model_calls
+from conformance.reading.resumed import resumed
 from conformance.recorder import Recorder
 from conformance.scenario import RunSpec, Scenario
 from conformance.waiting_calls import WaitingCalls
@@ -72,9 +73,10 @@ class Session:
         #: What the agent is told to call this session: `name`, but for an agent that outlives the scenario.
         self.thread = name
         self.api_key = f"sk-kit-{hashlib.sha256(f'{scenario.id}/{name}'.encode()).hexdigest()[:24]}"
-        #: Where an agent without a socket would call its model: looks like a URL and reaches nothing.
         self._wire = CODECS[wire]
-        self.base_url = f"http://model.invalid/s/{name}{self._wire.base}"
+        #: Where an agent without a socket would call its model: looks like a URL and reaches nothing, and says in every
+        #: error about it what does.
+        self.base_url = f"http://use-bench-transport.invalid/s/{name}{self._wire.base}"
         self.tools_url: str | None = None
         self.mcp_url: str | None = None
         self.model_name = "scripted-model"
@@ -149,9 +151,10 @@ class Session:
         if type == "request":
             self._last = data["run"] or self._last
         if type == "reply":
-            self._calls_made += sum(part["type"] == "tool_call" for part in data["parts"])
-            # What runs elsewhere is waited for in vain, and a model may call for ever.
-            self._waiting.said(self._run, [part for part in data["parts"] if part.get("name") in self._scenario.tools])
+            if calls := [part for part in data["parts"] if part["type"] == "tool_call"]:
+                self._calls_made += len(calls)
+                # What runs elsewhere is waited for in vain, and a model may call for ever.
+                self._waiting.said(self._run, [part for part in calls if part["name"] in self._scenario.tools])
 
     # What the scripted model asks of its host.
 
@@ -186,7 +189,8 @@ class Session:
         limit = self._limits[run]
         world = World(now=self.now(), run=run)
         mine = [record for record in self._recorder.records if record.source == "model"]
-        last = classify(model_calls(mine, run), limit if isinstance(limit, int) else None, self._dialect, world)[-1]
+        calls = model_calls(mine, run, whole=resumed(mine, self._wire.name))
+        last = classify(calls, limit if isinstance(limit, int) else None, self._dialect, world)[-1]
         return last.kind, last.round or 1
 
     def now(self) -> datetime:

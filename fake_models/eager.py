@@ -1,7 +1,6 @@
 """Coroutines that run at once up to where they wait, and are a task only from there on. Decides nothing."""
 
 import asyncio
-import types
 from collections.abc import Coroutine, Generator
 from typing import Any
 
@@ -17,19 +16,33 @@ def started(coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
         awaited = coroutine.send(None)
     except StopIteration:
         return None
-    return asyncio.get_running_loop().create_task(_rest(coroutine, awaited))
+    return asyncio.get_running_loop().create_task(_Rest(coroutine, awaited))
 
 
-@types.coroutine
-def _rest(coroutine: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
-    """What is left of a coroutine that waits for `awaited` already."""
-    while True:
-        broken: BaseException | None = None
-        try:
-            value = yield awaited
-        except BaseException as error:  # noqa: BLE001 - whatever ends the wait, the coroutine is to hear it
-            broken = error
-        try:
-            awaited = coroutine.send(value) if broken is None else coroutine.throw(broken)
-        except StopIteration:
-            return
+class _Rest(Coroutine[Any, Any, None]):
+    """
+    What is left of a coroutine that waits for `awaited` already.
+
+    A task that is cancelled before its first step throws into what it has not begun: a generator would end there, and the
+    coroutine, which did begin, would never hear of it.
+    """
+
+    def __init__(self, coroutine: Coroutine[Any, Any, None], awaited: Any) -> None:
+        self._coroutine = coroutine
+        self._awaited = [awaited]
+
+    def send(self, value: Any) -> Any:
+        """Wait for what was awaited already, then go on."""
+        return self._awaited.pop() if self._awaited else self._coroutine.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """Whatever ends the wait, the coroutine is to hear it."""
+        self._awaited.clear()
+        return self._coroutine.throw(*error)
+
+    def close(self) -> None:
+        """End the coroutine where it waits."""
+        self._coroutine.close()
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        return self._coroutine.__await__()

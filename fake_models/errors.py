@@ -37,10 +37,10 @@ class StreamBroken(ConnectionError):  # noqa: N818 - named as the event it is, b
 
 
 class ListenError(OSError):
-    """The port is taken, forbidden or none; the message names host and port and what to do."""
+    """The port is taken, forbidden or none, or the host is; the message names host and port and what to do."""
 
     def __init__(self, host: str, port: int, reason: Exception) -> None:
         super().__init__(
-            f"cannot listen on {host}, port {port}: {reason}. Stop what listens there, or give another port; "
-            "port 0 takes a free one."
+            f"cannot listen on {host:.100}, port {port}: {reason!s:.200}. Stop what listens there, or give another port; "
+            "port 0 takes a free one. A host is an address or a name of this machine, such as 127.0.0.1."
         )

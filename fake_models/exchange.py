@@ -5,10 +5,11 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
+from fake_models.breaking import sent
 from fake_models.chunking import WHOLE, Chunking
 from fake_models.effects import Effect, Hangup, Head, Send, Wait
 from fake_models.messages import Break, Cut, ErrorEvent, ErrorReply, ModelRequest, NoConnection, Reply, Stall
-from fake_models.said import content, frames, payloads
+from fake_models.said import content, frames, payloads, whole
 from fake_models.wire.codec import Codec, Stamp, quirks
 
 #: Most bytes of a stream that leave in one write, about what a system takes at once.
@@ -25,14 +26,15 @@ class Exchange:
     """
     The answer to one request: the payloads of a stream, or the one of a body.
 
-    `frames` are the payloads' bytes; the JSON values themselves are made when they are asked for, which over a wire nobody
-    does. `trailer` ends a stream. `call` names it in the recording (m1, m2, ...). `headers` come beside the content type.
+    `apart` gives the payloads' bytes, `joined` the same in one, each made when it is asked for; the JSON values themselves over
+    a wire nobody asks for. `trailer` ends a stream. `call` names it in the recording (m1, m2, ...). `headers` come beside the content type.
     """
 
     call: str
     codec: Codec
     status: int
-    frames: tuple[bytes, ...]
+    apart: Callable[[], tuple[bytes, ...]]
+    joined: Callable[[], bytes]
     payloads: Callable[[], tuple[Any, ...]]
     content_type: str
     streamed: bool = False
@@ -42,6 +44,11 @@ class Exchange:
     pace_s: float = 0.0
     trailer: bytes = b""
     chunking: Chunking = WHOLE
+
+    @property
+    def frames(self) -> tuple[bytes, ...]:
+        """The bytes of each payload."""
+        return self.apart()
 
     @property
     def body(self) -> Any:
@@ -86,13 +93,15 @@ def exchange_of(
         error = reply.broken.error
     if error is not None:
         return replace(of_error(call, codec, error), broken=reply.broken, wait_s=reply.wait_s)
-    ends = request.stream and all(quirk.trailer for quirk in quirks(codec, reply))
+    said = codec, reply, request, stamp, chunking.pieces
+    ends = request.stream and (not reply.quirks or all(quirk.trailer for quirk in quirks(codec, reply)))
     return Exchange(
         call,
         codec,
         200,
-        frames(codec, reply, request, stamp, chunking.pieces),
-        lambda: payloads(codec, reply, request, stamp, chunking.pieces),
+        lambda: frames(*said),
+        lambda: whole(*said),
+        lambda: payloads(*said),
         content_type=codec.stream_type if request.stream else _JSON,
         streamed=request.stream,
         broken=reply.broken,
@@ -112,16 +121,22 @@ def of_error(call: str, codec: Codec, error: ErrorReply) -> Exchange:
         call,
         codec,
         error.status,
-        (content(body),),
+        lambda: (content(body),),
+        lambda: content(body),
         lambda: (body,),
         content_type="text/html; charset=utf-8" if is_page else _JSON,
         headers=_retry_headers(error),
     )
 
 
+def headers(exchange: Exchange) -> tuple[tuple[str, str], ...]:
+    """What stands in its head, but for what tells its length."""
+    return (("Content-Type", exchange.content_type), *exchange.headers)
+
+
 def content_length(exchange: Exchange) -> int | None:
     """Bytes of the whole body, however many of them a break lets out; None for a stream."""
-    return None if exchange.streamed else len(exchange.frames[0])
+    return None if exchange.streamed else len(exchange.joined())
 
 
 def told_in_stream(exchange: Exchange) -> Any:
@@ -129,7 +144,13 @@ def told_in_stream(exchange: Exchange) -> Any:
     if not isinstance(exchange.broken, ErrorEvent) or not exchange.streamed:
         return None
     codec, broken = exchange.codec, exchange.broken
-    return codec.following(codec.error_event(broken.error), exchange.payloads()[: broken.after_chunks])
+    return codec.following(codec.error_event(broken.error), sent_before(exchange, broken.after_chunks))
+
+
+def sent_before(exchange: Exchange, after_chunks: int) -> tuple[Any, ...]:
+    """The payloads of a stream that leave before a break after so many chunks; none of a body."""
+    payloads = exchange.payloads() if exchange.streamed else ()
+    return payloads[: sent(exchange.codec, payloads, after_chunks, trailer=bool(exchange.trailer))]
 
 
 def effects(exchange: Exchange, *, recut: bool = True, join: bool = False) -> tuple[Effect, ...]:
@@ -144,7 +165,7 @@ def effects(exchange: Exchange, *, recut: bool = True, join: bool = False) -> tu
     plan: list[Effect] = [Wait(exchange.wait_s)] if exchange.wait_s else []
     if isinstance(exchange.broken, NoConnection):
         return (*plan, Hangup(reset=True))
-    plan.append(Head(exchange.status, (("Content-Type", exchange.content_type), *exchange.headers)))
+    plan.append(Head(exchange.status, headers(exchange)))
     writes, after = _broken(exchange)
     if recut and exchange.streamed and exchange.chunking.recut is not None:
         writes = exchange.chunking.recut(writes, exchange.codec.comment)
@@ -159,20 +180,20 @@ def effects(exchange: Exchange, *, recut: bool = True, join: bool = False) -> tu
 
 def _broken(exchange: Exchange) -> tuple[tuple[bytes, ...], tuple[Effect, ...]]:
     """The parts of the body that leave, and what comes after them."""
-    parts = (*exchange.frames, exchange.trailer) if exchange.trailer else exchange.frames
-    # Where no trailer ends the stream, its last chunk does.
-    frames = (exchange.frames if exchange.trailer else exchange.frames[:-1]) if exchange.streamed else ()
+    apart = exchange.apart()
+    parts = (*apart, exchange.trailer) if exchange.trailer else apart
     match exchange.broken:
         case None:
             return parts, ()
         case Cut(after_bytes=int(limit), reset=reset) if limit < sum(map(len, parts)):
             return tuple(_first_bytes(parts, limit)), (Hangup(reset),)
         case Cut(after_chunks=int(count), reset=reset):
-            return frames[:count], (Hangup(reset),)
+            return apart[: len(sent_before(exchange, count))], (Hangup(reset),)
         case Stall(after_chunks=count):
-            return frames[:count], (Wait(math.inf), Hangup(reset=True))
+            return apart[: len(sent_before(exchange, count))], (Wait(math.inf), Hangup(reset=True))
         case ErrorEvent(after_chunks=count) if exchange.streamed:
-            return (*frames[:count], exchange.codec.frame(told_in_stream(exchange))), ()
+            before = apart[: len(sent_before(exchange, count))]
+            return (*before, exchange.codec.frame(told_in_stream(exchange))), ()
         case _:
             return parts, ()
 
@@ -183,6 +204,16 @@ def _joined(parts: tuple[bytes, ...]) -> tuple[bytes, ...]:
     if parts and len(whole) <= JOINED_BYTES:
         return (whole,)
     return tuple(whole[at : at + JOINED_BYTES] for at in range(0, len(whole), JOINED_BYTES))
+
+
+def at_once(exchange: Exchange) -> bytes | None:
+    """The whole body, where it leaves in one write and nothing is waited for; else None, and `delivery` says how."""
+    if exchange.broken is not None or exchange.wait_s or exchange.pace_s:
+        return None
+    if exchange.streamed and exchange.chunking.recut is not None:
+        return None
+    body = exchange.joined() + exchange.trailer
+    return body if 0 < len(body) <= JOINED_BYTES else None
 
 
 def delivery(

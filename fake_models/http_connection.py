@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from functools import lru_cache
 from http.client import responses
 from typing import cast
+from urllib.parse import unquote
 
 from fake_models.eager import started
 from fake_models.http_requests import Awaited, Refused, Request, RequestParser
@@ -24,8 +25,13 @@ WHOLE_S = 60.0
 LINGER_S = 1.0
 #: How often a reset looks whether all was delivered, in seconds.
 _LOOK_S = 0.001
+#: The lowest status that answers a request.
+_FINAL = 200
+#: Statuses whose answers end with their headers, in HTTP/1.1; none may say how long a body is.
+_BODILESS = frozenset((*range(100, _FINAL), 204, 304))
 
-Handle = Callable[["Request | Refused", "Answer"], Awaitable[None]]
+#: Answers a request at once, or gives what is left to do because it waits for something.
+Handle = Callable[["Request | Refused", "Answer"], Awaitable[None] | None]
 Later = Callable[[float, Callable[[], None]], asyncio.TimerHandle]
 
 
@@ -36,7 +42,21 @@ class Answer:
     Where `end` comes before all that `begin` promised, the connection is closed, by which a client knows.
     """
 
+    __slots__ = (
+        "_can_chunk",
+        "_chunked",
+        "_connection",
+        "_held",
+        "_missing",
+        "_with_body",
+        "begun",
+        "ended",
+        "keep_alive",
+        "request",
+    )
+
     def __init__(self, connection: "Connection", request: Request | Refused) -> None:
+        self.request = request
         self._connection = connection
         self._with_body = isinstance(request, Refused) or request.method != "HEAD"
         self._can_chunk = isinstance(request, Request) and request.version == "1.1"
@@ -60,10 +80,14 @@ class Answer:
         `length` is that of the body, None where only its end will tell.
         """
         self.begun = True
+        if status in _BODILESS:
+            self._with_body, length = False, None
+            # A client waits for another answer behind one that only informs.
+            self.keep_alive = self.keep_alive and status >= _FINAL
+        elif length is None:
+            self._chunked = self._can_chunk
+            self.keep_alive = self.keep_alive and self._can_chunk
         self._missing = length or 0
-        self._chunked = length is None and self._can_chunk
-        if length is None and not self._chunked:
-            self.keep_alive = False
         self._held = _head(status, tuple(headers), length, chunked=self._chunked, keep_alive=self.keep_alive)
 
     async def send(self, data: bytes, *, last: bool = False) -> None:
@@ -73,6 +97,15 @@ class Answer:
         Nothing is awaited after the write: whatever the client does next, the caller has gone on before it is heard of.
         """
         await self._connection.flushed()
+        self.send_now(data, last=last)
+
+    @property
+    def at_once(self) -> bool:
+        """Whether the system took all that was written, so that nothing needs to be waited for."""
+        return self._connection.writable
+
+    def send_now(self, data: bytes, *, last: bool = False) -> None:
+        """`send`, for one who asked whether the answer can be sent `at_once`."""
         self._missing -= len(data)
         if data and self._with_body:
             self._held += b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data
@@ -105,7 +138,14 @@ class Answer:
         self._connection.abort()
 
 
-@lru_cache(1024)
+def _named(request: Request | Refused) -> str:
+    """A request as it may be written anywhere: headers, queries and bodies hold keys."""
+    asked = request.method if isinstance(request, Request) else f"refused with {request.status},"
+    return f"{asked} {unquote(request.path).partition('?')[0]!r}"
+
+
+# Typed: 429.0 is 429 and written differently.
+@lru_cache(1024, typed=True)
 def _head(
     status: int, headers: tuple[tuple[str, str], ...], length: int | None, *, chunked: bool, keep_alive: bool
 ) -> bytes:
@@ -123,7 +163,7 @@ class Connection(asyncio.Protocol):
     """
     A client, from its first byte to its last.
 
-    `handle` answers one request at a time, at once up to where it waits and then in a task that is cancelled when the client leaves or `abort` is called. Where it
+    `handle` answers one request at a time, at once up to where it waits, and then in a task that is cancelled when the client leaves or `abort` is called. Where it
     does not come to the end of its answer the connection is reset, since half an answer must not look whole; what it raises
     the loop's exception handler hears. A client that closes its sending side has left: that is all one sees of a client
     that is gone. `later` calls something after so many seconds, and gives what cancels it.
@@ -175,8 +215,19 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def _go_on(self) -> None:
-        if self._waiting and self._task is None:
-            self._task = started(self._serve())
+        """Answer what waits, one by one, as long as no answer waits for something."""
+        while self._waiting and self._task is None:
+            answer = Answer(self, self._waiting.popleft())
+            self._transport.resume_reading()
+            try:
+                rest = self._handle(answer.request, answer)
+            except Exception as error:  # noqa: BLE001 - as in `_finish`
+                self._report(answer.request, error)
+                rest = None
+            if rest is None and answer.ended:
+                self._after(answer)
+            else:
+                self._task = started(self._finish(rest, answer))
 
     def _too_slow(self) -> None:
         self._deadline = None
@@ -221,6 +272,11 @@ class Connection(asyncio.Protocol):
         """The task in which an answer waits for something."""
         return self._task
 
+    @property
+    def writable(self) -> bool:
+        """Whether the system took all that was written."""
+        return self._writable.is_set()
+
     async def flushed(self) -> None:
         """Wait until the system took all that was written."""
         if not self._writable.is_set():
@@ -238,28 +294,31 @@ class Connection(asyncio.Protocol):
         if self._there:
             _reset(self._transport)
 
-    async def _serve(self) -> None:
+    async def _finish(self, rest: Awaitable[None] | None, answer: Answer) -> None:
         try:
-            while self._waiting:
-                request = self._waiting.popleft()
-                self._transport.resume_reading()
-                answer = Answer(self, request)
-                await self._answered(request, answer)
-                if not answer.keep_alive:
-                    self._close(listening=isinstance(request, Refused))
-            self._task = None
+            try:
+                if rest is not None:
+                    await rest
+            except Exception as error:  # noqa: BLE001 - reported, and no fault of one request may end the others
+                self._report(answer.request, error)
+            if not answer.ended:
+                await answer.reset()
         except asyncio.CancelledError:
             self.abort()
             raise
+        self._after(answer)
+        # Where nothing was waited for after all, whoever called goes on.
+        if self._task is not None:
+            self._task = None
+            self._go_on()
 
-    async def _answered(self, request: Request | Refused, answer: Answer) -> None:
-        try:
-            await self._handle(request, answer)
-        except Exception as error:  # noqa: BLE001 - reported, and no fault of one request may end the others
-            told = {"message": f"a request was not answered as it should be: {request}", "exception": error}
-            asyncio.get_running_loop().call_exception_handler(told)
-        if not answer.ended:
-            await answer.reset()
+    def _after(self, answer: Answer) -> None:
+        if not answer.keep_alive:
+            self._close(listening=isinstance(answer.request, Refused))
+
+    def _report(self, request: Request | Refused, error: Exception) -> None:
+        told = {"message": f"a request was not answered as it should be: {_named(request)}", "exception": error}
+        asyncio.get_running_loop().call_exception_handler(told)
 
     def _close(self, *, listening: bool) -> None:
         """End the connection; a client that may be sending still is heard out for a while, or it would miss its answer."""

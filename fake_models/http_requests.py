@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import lru_cache
 from typing import cast
@@ -11,12 +11,19 @@ import httptools
 
 #: Most bytes of a request line with its headers. A little more gets through, since it is measured a piece at a time.
 MAX_HEAD_BYTES = 64 * 1024
-#: Most bytes of a body, as it is once chunks are joined.
-MAX_BODY_BYTES = 64 * 1024 * 1024
+#: Most bytes of a body, as it is once chunks are joined: as many as Anthropic takes, and no provider takes more.
+MAX_BODY_BYTES = 32 * 1024 * 1024
 #: How much is parsed before the limits are looked at.
 _PIECE = 16 * 1024
 #: A target's path: the target may hold a query, and is absolute where a client takes this server for a proxy.
 _PATH = re.compile(r"(?:https?://[^/?#]*)?([^?#]*)(?:\?([^#]*))?", re.IGNORECASE)
+#: Where a head says how long its body is.
+_LENGTH = re.compile(rb"\r\ncontent-length: (\d{1,7})\r\n", re.IGNORECASE)
+#: Most bytes of a head that is kept, and of heads that a connection keeps: a client has one or two.
+_KEPT_BYTES = 4096
+_KEPT = 8
+#: Heads with one of these are not kept: what comes after them is not just a body of the length told.
+_UNLIKE = ("transfer-encoding", "expect", "upgrade")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,17 @@ def _key(name: bytes) -> str:
     return name.decode("latin-1").lower()
 
 
+def _again(known: Request, length: str, body: bytes) -> Request:
+    """Another request with the head of one that is known, but for its length."""
+    headers = {**known.headers, "content-length": length}
+    return Request(known.method, known.path, headers, body, known.version, known.keep_alive, known.query)
+
+
+def _is_plain(request: Request, after: bytes) -> bool:
+    """Whether a request is a head and then a body of the length that it tells, after which another may come."""
+    return request.keep_alive and request.body == after and not any(key in request.headers for key in _UNLIKE)
+
+
 class Awaited(Enum):
     """What a client waits for in the middle of a request."""
 
@@ -69,10 +87,35 @@ class RequestParser:
         self._library = httptools.HttpRequestParser(self)
         self._found: list[Request | Refused | Awaited] = []
         self._refused = False
+        self._kept: dict[tuple[bytes, bytes], Request] = {}
         self._begin()
 
     def feed(self, data: bytes) -> list[Request | Refused | Awaited]:
-        """What became complete with these bytes."""
+        """
+        What became complete with these bytes.
+
+        A client sends the same head with every request, but for the length of the body. One that came before is not read again.
+        """
+        if self.begun or self._refused or (length := _LENGTH.search(data, 0, _KEPT_BYTES)) is None:
+            return self._parsed(data)
+        end = data.find(b"\r\n\r\n", length.start(), _KEPT_BYTES) + 4
+        if len(data) - end != int(length[1]):
+            return self._parsed(data)
+        around = data[: length.start(1)], data[length.end(1) : end]
+        if (known := self._kept.get(around)) is not None:
+            return [_again(known, length[1].decode(), data[end:])]
+        found = self._parsed(data)
+        # Bytes that hold one whole request and nothing else, as the library sees it.
+        if (
+            len(found) == 1
+            and len(self._kept) < _KEPT
+            and isinstance(one := found[0], Request)
+            and _is_plain(one, data[end:])
+        ):
+            self._kept[around] = replace(one, body=b"")
+        return found
+
+    def _parsed(self, data: bytes) -> list[Request | Refused | Awaited]:
         rest = memoryview(data)
         while rest and not self._refused:
             piece = rest[:_PIECE]

@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator, Generator, Iterator
 from types import ModuleType
 from typing import Any
 
+from fake_models.bodies import json_or_text
 from fake_models.effects import Effect, Hangup, Head, Send, Wait
 from fake_models.exchange import Endpoint, delivery
-from fake_models.routes import codec_for, json_or_text, unmodelled
+from fake_models.routes import codec_for, unmodelled
 from fake_models.wire.codec import compact
 
 

@@ -1,15 +1,15 @@
 """The model as four callables: bodies in, bodies or chunks out, no bytes between. Decides nothing; the endpoint does."""
 
-import json
 import math
 from collections.abc import AsyncIterator, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
+from fake_models.bodies import json_or_text
 from fake_models.effects import Hangup, Head, Send, Wait
 from fake_models.errors import ModelError, StreamBroken
-from fake_models.exchange import Endpoint, Exchange, delivery, told_in_stream
+from fake_models.exchange import Endpoint, Exchange, delivery, sent_before, told_in_stream
 from fake_models.messages import ErrorEvent
 from fake_models.wire import CODECS
 from fake_models.wire.codec import compact
@@ -23,7 +23,8 @@ class CallableModel:
     A model that an agent in this process calls.
 
     All four raise `ModelError` on an error status and `StreamBroken` where the answer is broken as scripted; a stream that is
-    cut cleanly just ends, and one that tells of an error gives that as its last chunk. What goes in and out is copied as JSON, so that a later change of it changes nobody else's. The
+    cut cleanly just ends, and one that tells of an error gives that as its last chunk. What goes in and out is copied as JSON, so that a later change of it changes nobody else's; a body
+    with what JSON does not have, such as NaN, goes in as text and is refused, as over HTTP. The
     streaming two ask with the first `next`, so that an iterator nobody reads leaves no open answer behind.
     """
 
@@ -54,7 +55,7 @@ class CallableModel:
         """`stream_model` for async agents."""
         return _aeach(self.endpoint, self._steps(_streamed(body), headers))
 
-    def _steps(self, body: dict[str, Any], headers: Mapping[str, str] | None) -> Generator[Any, None, None]:
+    def _steps(self, body: Any, headers: Mapping[str, str] | None) -> Generator[Any, None, None]:
         """What the agent gets, one by one; `_SILENCE` where the shell must stay silent until it may go on."""
         lowered = {name.lower(): value for name, value in (*self.headers.items(), *(headers or {}).items())}
         path = CODECS[self.wire].path
@@ -79,7 +80,7 @@ class CallableModel:
         if exchange.status >= 400:
             headers = {name.lower(): value for name, value in exchange.headers}
             raise ModelError(exchange.status, _copy(exchange.body), headers)
-        if not exchange.streamed and not body.get("stream"):
+        if not exchange.streamed and not (isinstance(body, dict) and body.get("stream")):
             yield _copy(exchange.body)
 
 
@@ -87,7 +88,7 @@ def _payloads(exchange: Exchange) -> tuple[Any, ...]:
     """What a stream carries, an error that ends it included."""
     chunks = exchange.chunks or ()
     if isinstance(exchange.broken, ErrorEvent):
-        return (*chunks[: exchange.broken.after_chunks], told_in_stream(exchange))
+        return (*sent_before(exchange, exchange.broken.after_chunks), told_in_stream(exchange))
     return chunks
 
 
@@ -113,29 +114,24 @@ async def _aeach(endpoint: Endpoint, steps: Generator[Any, None, None]) -> Async
                 yield step
 
 
-def _unstreamed(body: Mapping[str, Any]) -> dict[str, Any]:
+def _unstreamed(body: Mapping[str, Any]) -> Any:
     if body.get("stream"):
         raise ValueError(
             f"the body says stream: {body['stream']!r}, expected none or false; call stream_model to stream"
         )
-    return _copied_body(body)
+    return _copy(dict(body))
 
 
-def _streamed(body: Mapping[str, Any]) -> dict[str, Any]:
+def _streamed(body: Mapping[str, Any]) -> Any:
     if body.get("stream", True) is not True:
         raise ValueError(
             f"the body says stream: {body['stream']!r}, expected none or true; call model for a whole reply"
         )
-    return {**_copied_body(body), "stream": True}
-
-
-def _copied_body(body: Mapping[str, Any]) -> dict[str, Any]:
-    copied: dict[str, Any] = _copy(dict(body))
-    return copied
+    return _copy({**body, "stream": True})
 
 
 def _copy(value: Any) -> Any:
-    return json.loads(compact(value))
+    return json_or_text(compact(value))
 
 
 def _broken(exchange: Exchange) -> str:

@@ -82,8 +82,10 @@ def misfit(wanted: When | None, request: ModelRequest, world: World) -> str | No
         return None
     for condition in CONDITIONS:
         want = getattr(wanted, condition.key)
+        if want is None:
+            continue
         came = condition.came(request, world)
-        if want is not None and not condition.holds(want, came):
+        if not condition.holds(want, came):
             want = list(want) if isinstance(want, tuple) else want
             return f"when.{condition.key}: wanted {want!r}, but {condition.says} {came!r}"
     return None

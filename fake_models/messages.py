@@ -1,8 +1,9 @@
 """The values that cross the model's border, free of any wire: requests, replies and their parts. No behaviour."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -71,13 +72,13 @@ class ToolSpec:
     parameters: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ModelRequest:
     """
     A request, decoded.
 
     `tools` None: the key was left out; `()`: an empty list was sent. `tool_choice` is None where the key was left out,
-    else `auto`, `none`, `required` or a tool's name. `size` is the bytes of the messages as compact JSON.
+    else `auto`, `none`, `required` or a tool's name. `measured` gives `size`, which most never ask for.
     """
 
     wire: str
@@ -87,7 +88,12 @@ class ModelRequest:
     tool_choice: str | None = None
     stream: bool = False
     include_usage: bool = False
-    size: int = 0
+    measured: Callable[[], int] = field(default=lambda: 0, compare=False, repr=False)
+
+    @cached_property
+    def size(self) -> int:
+        """The bytes of the messages as compact JSON."""
+        return self.measured()
 
     @property
     def callable_tools(self) -> tuple[str, ...]:
@@ -125,7 +131,11 @@ class ErrorReply:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The connection ends after so many stream chunks or body bytes, cleanly or by reset. Exactly one of the two is set."""
+    """
+    The connection ends after so many chunks or body bytes, cleanly or by reset. Exactly one of the two is set.
+
+    Chunks are counted alike on every wire, in what they say, see `breaking.sent`; so in the other breaks.
+    """
 
     after_chunks: int | None = None
     after_bytes: int | None = None

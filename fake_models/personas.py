@@ -26,10 +26,11 @@ class Persona:
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """What a persona is known for, and how it answers its request number `count`, from 0."""
+    """What a persona is known for, how it answers its request number `count`, from 0, and whether `rate` matters to it."""
 
     says: str
     answer: Callable[[Persona, ModelRequest, World, int], Reply]
+    spoils: bool = False
 
 
 def reply(persona: Persona, request: ModelRequest, world: World, count: int) -> Reply:
@@ -87,8 +88,10 @@ PERSONAS: Mapping[str, Habit] = MappingProxyType(
         ),
         "empty": Habit("says nothing", _empty),
         "liar": Habit("says that all is done, and has called nothing", _liar),
-        "flaky": Habit("fails a share of requests with 429, 500 or 503, else echoes", _flaky),
-        "chaos": Habit("breaks a share of replies in every way that ends, else calls a tool once and answers", _chaos),
+        "flaky": Habit("fails a share of requests with 429, 500 or 503, else echoes", _flaky, spoils=True),
+        "chaos": Habit(
+            "breaks a share of replies in every way that ends, else calls a tool once and answers", _chaos, spoils=True
+        ),
     }
 )
 

@@ -18,12 +18,14 @@ from fake_models.messages import (
     Text,
     Thinking,
     ToolCall,
-    Usage,
 )
 from fake_models.script import Played
 
 #: Headers whose values are recorded as digests only.
 SECRET_HEADERS = ("authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie")
+
+#: No client tries more often than can be said in so many digits, and Python refuses to read some thousand of them.
+_COUNT_DIGITS = 4
 
 #: What a recording calls a break.
 BREAKS: Mapping[type[Break], str] = {Cut: "cut", Stall: "stall", ErrorEvent: "error_event", NoConnection: "refuse"}
@@ -33,7 +35,7 @@ PART_TYPES: Mapping[type[Part], str] = {Text: "text", Thinking: "thinking", Tool
 def retry_count(headers: Mapping[str, str]) -> int | None:
     """How often the client says it sent this before; None where it says nothing that is a count."""
     count = headers.get("x-stainless-retry-count", "")
-    return int(count) if count.isdecimal() else None
+    return int(count) if count.isdecimal() and len(count) <= _COUNT_DIGITS else None
 
 
 def digests(headers: Mapping[str, str]) -> list[str]:
@@ -45,7 +47,7 @@ def digests(headers: Mapping[str, str]) -> list[str]:
 def _digests(secret: str) -> tuple[str, ...]:
     """Of the value, and of the key in it: a client sends the same with every request."""
     bearer = (secret[7:].strip(),) if secret[:7].lower() == "bearer " else ()
-    return tuple(hashlib.sha256(value.encode()).hexdigest()[:16] for value in (secret, *bearer))
+    return tuple(hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:16] for value in (secret, *bearer))
 
 
 def reply_data(
@@ -68,9 +70,9 @@ def reply_data(
         "turn": played.turn,
         "id": None if reply.error or "reply_id" in exchange.codec.lacks else reply_id,
         "status": exchange.status,
-        "parts": [{"type": PART_TYPES[type(part)], **_fields(part)} for part in reply.parts],
+        "parts": [_part(part) for part in reply.parts],
         "stop": None if reply.error else reply.stop,
-        "usage": _fields(reply.usage) if reply.usage and tells_usage else None,
+        "usage": {"input": reply.usage.input, "output": reply.usage.output} if reply.usage and tells_usage else None,
         "fault": _fault(reply, exchange),
         "resolved": [{"path": found.path, "from": found.source, "value": found.value} for found in played.resolved],
         "observed": observed,
@@ -78,13 +80,18 @@ def reply_data(
     }
 
 
-def _fields(value: Part | Usage) -> dict[str, Any]:
+def _part(part: Part) -> dict[str, Any]:
     # asdict() would do, which looks for values within values and takes ten times as long.
-    return {name: getattr(value, name) for name in value.__slots__}
+    kind = PART_TYPES[type(part)]
+    if isinstance(part, ToolCall):
+        return {"type": kind, "id": part.id, "name": part.name, "arguments": part.arguments}
+    return {"type": kind, "text": part.text}
 
 
 def _fault(reply: Reply, exchange: Exchange) -> dict[str, Any] | None:
     """What is wrong with a reply: `error`, a break by its name, `finish`, `quirks`; None for a sound one."""
+    if reply.error is None and reply.broken is None and reply.finish is None and not reply.quirks:
+        return None
     fault: dict[str, Any] = {}
     if reply.error is not None:
         fault["error"] = {**asdict(reply.error), "body": exchange.body}
@@ -96,4 +103,4 @@ def _fault(reply: Reply, exchange: Exchange) -> dict[str, Any] | None:
         fault["finish"] = reply.finish
     if reply.quirks:
         fault["quirks"] = list(reply.quirks)
-    return fault or None
+    return fault

@@ -1,6 +1,5 @@
 """What a model says to an HTTP request by method and path, for every shell that speaks HTTP. Pure; asks no endpoint."""
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -129,14 +128,6 @@ def error_body(message: str, path: str, status: int = 400) -> Any:
     family = next((name for name, pattern in _FAMILIES if pattern.search(path)), "")
     codec = _codec(path) or CODECS.get(family) or CODECS["openai_chat"]
     return codec.error(ErrorReply(status, message))
-
-
-def json_or_text(content: bytes) -> Any:
-    """A body; text that is no JSON stays text, which whoever is asked refuses and records as any other odd body."""
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError):
-        return content.decode("utf-8", "replace")
 
 
 @lru_cache(1024)

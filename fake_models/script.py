@@ -161,7 +161,7 @@ def aside(turn: Turn, cursor: Cursor, request: ModelRequest, world: World) -> Pl
     """Answer the request with this turn, whatever the script says and whatever it waits for; the script stays where it is."""
     played = _played(Script((turn,)), 0, Cursor(), request, world)
     return (
-        _missed(Script((turn,)), [(0, played)])
+        Missed(None, played, f"the turn that was asked for was not played: {played}")
         if isinstance(played, str)
         else replace(played, cursor=cursor, turn=None)
     )

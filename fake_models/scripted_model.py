@@ -7,17 +7,20 @@ from typing import Any, Literal, Protocol
 
 from fake_models.chunking import Chunking
 from fake_models.exchange import Ended, Exchange, exchange_of, of_error
-from fake_models.messages import ErrorReply, ModelRequest, Reply, World
+from fake_models.messages import ErrorReply, ModelRequest, Reply, Thinking, World
 from fake_models.overflow import overflow_reply
-from fake_models.provider_rules import Breach, breaches, refusal
+from fake_models.provider_rules import BODY_NO_OBJECT, Breach, Known, breaches, refusal
 from fake_models.records import digests, reply_data, retry_count
 from fake_models.script import Cursor, Missed, Played, Script, Turn, answer, aside, unplayed
-from fake_models.wire.codec import Codec, Stamp, compact, told
+from fake_models.wire.codec import Codec, Stamp, compact, remembering, told
+from fake_models.wire.memory import NOTHING, Kept
 
 #: How many requests beyond its cap a run is refused before it is left waiting: enough for a loop to see that it must end.
 PATIENCE = 5
 #: The estimator that scenarios call bytes/4.
 BYTES_PER_TOKEN = 4
+#: Most digits of a length that is one; no machine holds what a longer one says.
+_LENGTH_DIGITS = 15
 
 By = Literal["provider", "script", "window", "cap", "late"]
 SideCall = Literal["auxiliary", "compaction"]
@@ -72,7 +75,8 @@ class ScriptedModel:
 
     `record` takes source, type and data; the data is the recorder's to keep. `cap` counts the requests of a run, attempts,
     side calls and refused ones too; `patience` is how many more are refused until it is overrun. `context_window` is in tokens of four message bytes. `rule_modes` overrides how provider
-    rules are applied, by id.
+    rules are applied, by id. On a wire whose requests can go on from an earlier reply, the last of this session's can be gone on
+    from, as many as `fake_models.wire.memory` says; what is recorded is the request as it was sent.
     """
 
     def __init__(
@@ -99,6 +103,9 @@ class ScriptedModel:
         self._open: list[str] = []
         self._ended: str | None = None
         self._asides: list[Turn] = []
+        # Ids of the calls that came with a thought: some providers want it back with them.
+        self._thoughts: set[str] = set()
+        self._kept: Kept = NOTHING
         # Agents run tools, subagents and sessions on threads. A turn is played once, whoever asks first.
         self._lock = Lock()
 
@@ -122,7 +129,8 @@ class ScriptedModel:
     @property
     def overrun(self) -> bool:
         """Whether an open run was refused by its cap and did not stop: it gets no answer any more, its host ends it."""
-        return any(self._plays[run].requests >= self._cap + self._patience for run in self._open)
+        most = self._cap + self._patience
+        return any([self._plays[run].requests >= most for run in self._open])  # noqa: C419 - a generator costs more
 
     def unplayed(self, run: str) -> tuple[int, ...]:
         """The run's turns, from 0, that had to be played and were not."""
@@ -152,7 +160,12 @@ class ScriptedModel:
 
     def _exchange(self, wire: str, path: str, body: Any, headers: Mapping[str, str]) -> Exchange:
         codec = self._codecs[wire]
-        request = codec.decode(body if isinstance(body, dict) else {}, path)
+        # A path is recorded, and a query that came encoded in it, as some proxies send it, holds keys.
+        path = path.partition("?")[0]
+        whole: Mapping[str, Any] = body if isinstance(body, dict) else {}
+        if codec.memory is not None:
+            whole = codec.memory.resumed(whole, self._kept)
+        request = codec.decode(whole, path)
         side = self._host.side(request, headers)
         run = self._run_of(request)
         call = self._host.next_call()
@@ -172,7 +185,8 @@ class ScriptedModel:
             return self._refuse(call, codec, _late(run))
         play = self._plays[run]
         play.requests += 1
-        found = breaches(wire, body, self._rule_modes) if isinstance(body, dict) else ()
+        known = Known(request.model, self._thoughts)
+        found = breaches(wire, whole, self._rule_modes, known) if isinstance(body, dict) else ()
         if (refused := self._refusal(request, body, play, found)) is not None:
             return self._refuse(call, codec, refused)
         world = self._host.world(run, request, side)
@@ -184,11 +198,14 @@ class ScriptedModel:
         )
         if isinstance(played, Missed):
             return self._refuse(call, codec, _missed(played))
-        if unknown := [name for name in played.reply.quirks if name not in codec.quirks]:
+        if played.reply.quirks and (unknown := [name for name in played.reply.quirks if name not in codec.quirks]):
             return self._refuse(call, codec, _not_on_this_wire(unknown, played.turn, codec))
         play.cursor = played.cursor
-        observed = [breach.rule.id for breach in found]
-        return self._say(call, codec, request, played, observed=observed, created=int(world.now.timestamp()))
+        observed = [breach.rule.id for breach in found] if found else []
+        stamp = Stamp(f"{codec.reply_prefix}{call}", int(world.now.timestamp()), request.model)
+        if codec.memory is not None:
+            self._kept = remembering(codec, self._kept, whole, told(codec, played.reply, request), stamp)
+        return self._say(call, codec, request, played, observed=observed, stamp=stamp)
 
     def _run_of(self, request: ModelRequest) -> str | None:
         """The open run whose user text stands last in the request; the older of two that say nothing; else the last to end."""
@@ -203,7 +220,7 @@ class ScriptedModel:
             return _Refused("cap", ErrorReply(400, message))
         if not isinstance(body, dict):
             message = f"We expected a JSON object as the body of your request, but got {str(body)[:80]!r}."
-            return _Refused("provider", ErrorReply(400, message), "body_no_object")
+            return _Refused("provider", ErrorReply(400, message), BODY_NO_OBJECT)
         if (enforced := next((breach for breach in found if breach.mode == "enforce"), None)) is not None:
             return _Refused("provider", refusal(enforced), enforced.rule.id)
         if self._context_window is not None and -(-request.size // BYTES_PER_TOKEN) > self._context_window:
@@ -224,19 +241,27 @@ class ScriptedModel:
         return of_error(call, codec, error)
 
     def _say(
-        self, call: str, codec: Codec, request: ModelRequest, played: Played, *, observed: list[str], created: int
+        self, call: str, codec: Codec, request: ModelRequest, played: Played, *, observed: list[str], stamp: Stamp
     ) -> Exchange:
         carried = codec.carried(played.reply, request)
         altered = () if carried is played.reply else _differing(played.reply, carried)
         if carried is not played.reply or carried.quirks:
             played = replace(played, reply=told(codec, played.reply, request))
-        stamp = Stamp(f"reply_{call}", created, request.model)
+        self._note_thoughts(played.reply)
         exchange = exchange_of(call, codec, played.reply, request=request, stamp=stamp, chunking=self._chunking)
         counted = request.include_usage or not request.stream
         self._record(
             "model", "reply", reply_data(played, stamp.id, exchange, observed, tells_usage=counted, altered=altered)
         )
         return exchange
+
+    def _note_thoughts(self, reply: Reply) -> None:
+        # Ids come again in later runs: what counts is the last reply that gave one.
+        thought = any([isinstance(part, Thinking) for part in reply.parts])  # noqa: C419 - a generator costs more
+        if not thought and not self._thoughts:
+            return
+        ids = {call.id for call in reply.calls if call.id}
+        self._thoughts = self._thoughts | ids if thought else self._thoughts - ids
 
 
 def _differing(script: Reply, carried: Reply) -> list[str]:
@@ -246,7 +271,7 @@ def _differing(script: Reply, carried: Reply) -> list[str]:
 def _size(body: Any, headers: Mapping[str, str]) -> int:
     """Bytes of a body as HTTP tells them, else as compact JSON."""
     told = headers.get("content-length", "")
-    return int(told) if told.isdecimal() else len(compact(body))
+    return int(told) if told.isdecimal() and len(told) <= _LENGTH_DIGITS else len(compact(body))
 
 
 def _place(user_text: str | None, request: ModelRequest) -> tuple[int, int]:
@@ -271,8 +296,9 @@ def _missed(missed: Missed) -> _Refused:
 def _not_on_this_wire(unknown: list[str], turn: int | None, codec: Codec) -> _Refused:
     failed = f"it asks for {', '.join(unknown)}, which wire {codec.name} does not have"
     known = ", ".join(codec.quirks) or "none"
+    named = "the turn that was asked for" if turn is None else f"turn {turn} (turns count from 0)"
     message = (
-        f"turn {turn} cannot be played (turns count from 0): {failed}. Its quirks are: {known}. "
-        "Leave it out of the turn, or play the scenario on a wire that has it."
+        f"{named} cannot be played: {failed}. Its quirks are: {known}. "
+        "Leave it out of the turn, or play it on a wire that has it."
     )
     return _Refused("script", ErrorReply(400, message), nearest={"turn": turn, "failed": failed})

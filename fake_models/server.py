@@ -12,13 +12,15 @@ from urllib.parse import quote, unquote
 
 from fake_models import asgi
 from fake_models.asgi import App
+from fake_models.bodies import json_or_text
 from fake_models.effects import Hangup, Head, Send, Wait
 from fake_models.errors import ListenError
-from fake_models.exchange import Endpoint, Exchange, content_length, delivery
+from fake_models.exchange import Endpoint, Exchange, at_once, content_length, delivery, headers
 from fake_models.http_connection import Answer, Connection
 from fake_models.http_requests import Refused, Request
-from fake_models.routes import Unasked, codec_for, error_body, json_or_text, not_allowed, unmodelled
-from fake_models.wire.codec import compact
+from fake_models.routes import Unasked, codec_for, error_body, not_allowed, unmodelled
+from fake_models.same_site import stray
+from fake_models.wire.codec import Codec, compact
 
 HOST = "127.0.0.1"
 #: Header by which a tool is told which of the model's calls it answers.
@@ -28,6 +30,11 @@ BACKLOG = 1024
 
 #: Path below a session's where its tools stand.
 TOOLS = "/tools/"
+#: The methods that list them.
+LISTED_BY = ("GET", "HEAD")
+
+#: Most objects of a model's request, about. Anthropic takes 100,000 messages, OpenAI 2,048; all others wait while they are read.
+MOST_BRACES = 250_000
 
 _SESSION = re.compile(r"/s/(?P<token>[^/]+)(?P<below>/.*)?")
 
@@ -42,8 +49,8 @@ class Guest(Protocol):
     def app(self, below: str) -> App | None:
         """What answers the path below the token, percent-encoded still, in place of model and tools; None: these do."""
 
-    async def settle(self) -> None:
-        """Awaited before a request or a tool call is handed on, so that what the agent did before it can be heard first."""
+    def settle(self) -> Awaitable[None] | None:
+        """Awaited before a request or a tool call is handed on, so that what the agent did before it can be heard first; None: nothing has to be."""
 
     def tools(self) -> Sequence[Mapping[str, Any]]:
         """The tools that there are: `name`, `description`, `parameters`."""
@@ -97,7 +104,7 @@ class Server:
         loop = asyncio.get_running_loop()
         try:
             listener = await loop.create_server(self._connected, self.host, self.port, backlog=BACKLOG)
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, ValueError) as error:  # the last of a host that cannot be one
             raise ListenError(self.host, self.port, error) from error
         self.port = listener.sockets[0].getsockname()[1]
         self._leaving.push_async_callback(self._close, listener)
@@ -143,61 +150,89 @@ class Server:
         await listener.wait_closed()
         self._mounted.clear()
 
-    async def _handle(self, request: Request | Refused, answer: Answer) -> None:
+    def _handle(self, request: Request | Refused, answer: Answer) -> Awaitable[None] | None:
+        """Answer at once what waits for nothing, as nearly all does; gives the rest of what waits."""
         try:
-            await self._route(request, answer)
+            rest = self._route(request, answer)
+        except Exception as error:  # noqa: BLE001 - told to the client first
+            rest = _failed(error)
+        return None if rest is None else self._guarded(rest, request, answer)
+
+    async def _guarded(self, rest: Awaitable[None], request: Request | Refused, answer: Answer) -> None:
+        try:
+            await rest
         except Exception as error:
             if not answer.begun:
                 await _say(answer, _wrong(request, f"The kit failed to answer: {error!r}", 500))
             raise
 
-    async def _route(self, request: Request | Refused, answer: Answer) -> None:
+    def _route(self, request: Request | Refused, answer: Answer) -> Awaitable[None] | None:
         if isinstance(request, Refused):
-            await _say(answer, _wrong(request, request.message, request.status))
-            return
-        if self._app is not None and request.path.startswith(self._app_path):
-            await asgi.serve(self._app, request, request.path, answer)
-            return
-        token, below = _addressed(request.path)
+            return _say(answer, _wrong(request, request.message, request.status))
+        if self._app is not None and f"{request.path}/".startswith(f"{self._app_path}/"):
+            return self._apply(self._app, request, request.path, answer)
+        token, below, path = _addressed(request.path)
         mounted = self._mounted.get(token) if token is not None else None
         if mounted is None:
-            await _say(answer, _wrong(request, _stray(request, token), 404))
-            return
-        mounted.answers.add(answer)
-        try:
-            await self._serve(mounted.guest, request, below, answer)
-        finally:
-            mounted.answers.discard(answer)
+            return _say(answer, _wrong(request, _stray(request, token), 404))
+        rest = self._serve(mounted.guest, request, below, path, answer)
+        return None if rest is None else _noted(mounted, answer, rest)
 
-    async def _serve(self, guest: Guest, request: Request, below: str, answer: Answer) -> None:
-        path = unquote(below)
+    def _serve(self, guest: Guest, request: Request, below: str, path: str, answer: Answer) -> Awaitable[None] | None:
         if (app := guest.app(below)) is not None:
-            await asgi.serve(app, request, below, answer)
-        elif request.method in {"GET", "HEAD"} and below == TOOLS[:-1]:
-            await _say(answer, Unasked(200, guest.tools()))
-        elif request.method == "POST" and below.startswith(TOOLS):
-            await guest.settle()
-            name = unquote(below.removeprefix(TOOLS))
-            given = json_or_text(request.body)
-            arguments = given if isinstance(given, dict) else request.body.decode("utf-8", "replace")
-            await _say(answer, Unasked(*await guest.tool(name, arguments, request.headers.get(CALL_ID_HEADER))))
-        elif (codec := codec_for(request.method, path)) is not None:
-            await guest.settle()
-            if guest.endpoint.overrun:
-                await guest.endpoint.ahang()
-            exchange = guest.endpoint.exchange(codec.name, path, json_or_text(request.body), request.headers)
-            await self._deliver(exchange, guest.endpoint, answer)
-        elif below.startswith(TOOLS):
-            await _say(answer, not_allowed(request.method, path))
-        else:
-            await _say(answer, unmodelled(request.method, path))
+            return self._apply(app, request, below, answer)
+        if (codec := codec_for(request.method, path)) is not None and not below.startswith(TOOLS):
+            settling = guest.settle()
+            if settling is None and not guest.endpoint.overrun:
+                return self._ask(guest.endpoint, codec, path, request, answer)
+            return self._ask_later(settling, guest.endpoint, codec, path, request, answer)
+        if below.startswith(TOOLS) and request.method == "POST":
+            return _run_tool(guest, request, below, answer)
+        return _say(answer, _unasked(guest, request.method, below, path))
+
+    def _apply(self, app: App, request: Request, path: str, answer: Answer) -> Awaitable[None]:
+        """Let an application answer. It may change what stands here, so no page from elsewhere may ask it."""
+        if (why := stray(request.headers, self.host, self.port)) is not None:
+            return _say(answer, Unasked(403, {"error": {"message": why}}))
+        return asgi.serve(app, request, path, answer)
+
+    async def _ask_later(  # noqa: PLR0917 - what `_ask` takes
+        self,
+        settling: Awaitable[None] | None,
+        endpoint: Endpoint,
+        codec: Codec,
+        path: str,
+        request: Request,
+        answer: Answer,
+    ) -> None:
+        if settling is not None:
+            await settling
+        if endpoint.overrun:
+            await endpoint.ahang()
+        rest = self._ask(endpoint, codec, path, request, answer)
+        if rest is not None:
+            await rest
+
+    def _ask(
+        self, endpoint: Endpoint, codec: Codec, path: str, request: Request, answer: Answer
+    ) -> Awaitable[None] | None:
+        if len(request.body) > MOST_BRACES and request.body.count(b"{") > MOST_BRACES:
+            return _say(answer, _wrong(request, f"the body has more than {MOST_BRACES} objects; send fewer", 413))
+        exchange = endpoint.exchange(codec.name, path, json_or_text(request.body), request.headers)
+        whole = at_once(exchange) if answer.at_once else None
+        if whole is None:
+            return self._deliver(exchange, endpoint, answer)
+        answer.begin(exchange.status, headers(exchange), None if exchange.streamed else len(whole))
+        answer.send_now(whole, last=True)
+        endpoint.done(exchange.call, len(whole), "kit")
+        return None
 
     async def _deliver(self, exchange: Exchange, endpoint: Endpoint, answer: Answer) -> None:
         with closing(delivery(exchange, endpoint.done, join=True)) as effects:
             for effect in effects:
                 match effect:
-                    case Head(status=status, headers=headers):
-                        answer.begin(status, headers, content_length(exchange))
+                    case Head():
+                        answer.begin(effect.status, effect.headers, content_length(exchange))
                     case Send(data=data, last=last):
                         await answer.send(data, last=last)
                     case Wait(delay_s=math.inf):
@@ -214,17 +249,47 @@ class Server:
         answer.end()
 
 
-@lru_cache(4096)
-def _addressed(path: str) -> tuple[str | None, str]:
-    """The token in a path, None where there is none, and what is below it, percent-encoded still."""
+@lru_cache(1024)
+def _addressed(path: str) -> tuple[str | None, str, str]:
+    """The token in a path, None where there is none, and what is below it, percent-encoded still and decoded."""
     found = _SESSION.fullmatch(path)
-    return (unquote(found["token"]), found["below"] or "") if found else (None, "")
+    below = (found["below"] or "") if found else ""
+    return unquote(found["token"]) if found else None, below, unquote(below)
 
 
 async def _say(answer: Answer, said: Unasked) -> None:
     content = compact(said.body)
     answer.begin(said.status, said.headers, len(content))
     await answer.send(content, last=True)
+
+
+def _unasked(guest: Guest, method: str, below: str, path: str) -> Unasked:
+    """What is said without model and tools being asked."""
+    if below == TOOLS[:-1]:
+        return Unasked(200, guest.tools()) if method in LISTED_BY else not_allowed(method, path, LISTED_BY)
+    return not_allowed(method, path) if below.startswith(TOOLS) else unmodelled(method, path)
+
+
+async def _run_tool(guest: Guest, request: Request, below: str, answer: Answer) -> None:
+    if (settling := guest.settle()) is not None:
+        await settling
+    name = unquote(below.removeprefix(TOOLS))
+    given = json_or_text(request.body)
+    arguments = given if isinstance(given, dict) else request.body.decode("utf-8", "replace")
+    await _say(answer, Unasked(*await guest.tool(name, arguments, request.headers.get(CALL_ID_HEADER))))
+
+
+async def _noted(mounted: _Mounted, answer: Answer, rest: Awaitable[None]) -> None:
+    """The rest of an answer, which the end of its session cuts off."""
+    mounted.answers.add(answer)
+    try:
+        await rest
+    finally:
+        mounted.answers.discard(answer)
+
+
+async def _failed(error: Exception) -> None:
+    raise error
 
 
 def _wrong(request: Request | Refused, message: str, status: int) -> Unasked:

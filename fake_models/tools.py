@@ -6,12 +6,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
-from jsonschema import Draft202012Validator, ValidationError
-from jsonschema.protocols import Validator
-from jsonschema.validators import validator_for
-from referencing import Registry
-from referencing.exceptions import Unresolvable
-
 from fake_models.errors import ScriptError
 from fake_models.messages import ToolSpec
 
@@ -82,6 +76,8 @@ def argument_error(tool: Tool, arguments: Any) -> str | None:
     Raises:
         ScriptError: the schema refers to something that is not in it.
     """
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415 - start-up time, as below
+
     try:
         wrong = _wrong(tool.schema_text, json.dumps(arguments))
     except Unresolvable as error:
@@ -97,7 +93,12 @@ def spec(tool: Tool) -> ToolSpec:
 
 
 @cache
-def _validator(schema: str) -> Validator:
+def _validator(schema: str) -> Any:
+    # JSON Schema takes longer to import than all else here, and a model whose tools nobody calls does without.
+    from jsonschema import Draft202012Validator  # noqa: PLC0415
+    from jsonschema.validators import validator_for  # noqa: PLC0415
+    from referencing import Registry  # noqa: PLC0415
+
     # By the schema's text, since compiling one costs more than checking with it. The empty registry keeps references local:
     # jsonschema's own default would fetch a remote one.
     parameters = json.loads(schema)
@@ -110,6 +111,6 @@ def _wrong(schema: str, arguments: str) -> str:
     return "; ".join(map(_worded, _validator(schema).iter_errors(json.loads(arguments))))
 
 
-def _worded(error: ValidationError) -> str:
+def _worded(error: Any) -> str:
     field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path).lstrip(".")
     return f"argument {field!r}: {error.message}" if field else f"arguments: {error.message}"

@@ -26,7 +26,6 @@ def names(info, *given):
             ((), ["token", "adversarial:7"]),
             ["blocking", "streaming/token", "streaming/adversarial:7"],
         ),
-        (AgentInfo("a"), ((), ["token"]), ["blocking"]),
     ],
 )
 def test_an_agent_is_played_in(info, given, expected):
@@ -36,6 +35,11 @@ def test_an_agent_is_played_in(info, given, expected):
 def test_a_wire_that_the_agent_does_not_speak_is_refused():
     with pytest.raises(SpecError, match=r"agent 'a' speaks openai_chat"):
         cells_of(AgentInfo("a"), ["gemini"])
+
+
+def test_a_chunking_is_refused_where_no_cell_is_streamed():
+    with pytest.raises(SpecError, match=r"agent 'a' does not declare `streaming`, .* --chunking changes nothing"):
+        cells_of(AgentInfo("a"), (), ["token"])
 
 
 @pytest.mark.parametrize("name", ["tokens", "adversarial", "adversarial:x"])

@@ -8,12 +8,11 @@ from story import Story
 from conformance.reading.classes import transient
 from conformance.reading.failures import broke, error, names, no_reply, status
 from conformance.reading.joined import view
+from conformance.reading.stream_places import sent
 from conformance.rule import OK, SHOULD, Finding
 from conformance.rules import BY_ID
 from fake_models.chunking import chunking
-from fake_models.messages import ModelRequest, Reply, Text, ToolCall
 from fake_models.wire import CODECS
-from fake_models.wire.codec import Stamp, compact
 
 
 def fault(status_, **body):
@@ -149,7 +148,6 @@ def test_who_asks_again_after_such_a_stream_has_made_an_attempt():
 
 # Where a stream was cut, on every wire and however it was chunked.
 
-PARTS = (Text("It is forty-two"), ToolCall("c1", "look", '{"at":"Oslo"}'))
 RECORDED = [
     {"type": "text", "text": "It is forty-two"},
     {"type": "tool_call", "id": "c1", "name": "look", "arguments": '{"at":"Oslo"}'},
@@ -163,13 +161,23 @@ BODIES = {
 }
 
 
-def cut(wire, name, after):
+#: Whether a wire tells a call's name and its arguments apart.
+SPLIT = {
+    "openai_chat": True,
+    "openai_responses": True,
+    "anthropic_messages": True,
+    "gemini": False,
+    "ollama": False,
+}
+
+
+def cut(wire, name, after, parts=RECORDED):
     path, body = BODIES[wire]
     s = Story()
     s.ask()
     s.records[-1].data.update(wire=wire, path=path, body=body)
     given = {"cut": {"after_chunks": after, "after_bytes": None, "reset": False}}
-    s.reply(parts=RECORDED, stop="tool_calls", fault=given, by="cut", keep=False)
+    s.reply(parts=parts, stop="tool_calls", fault=given, by="cut", keep=False)
     told = s.recording()
     header = replace(told.header, wire=wire, cell={"stream": True, "chunking": name})
     return view(replace(told, header=header))
@@ -178,21 +186,36 @@ def cut(wire, name, after):
 @pytest.mark.parametrize("name", ["whole", "token", "character", "byte", "adversarial:3"])
 @pytest.mark.parametrize("wire", sorted(CODECS))
 def test_a_cut_is_placed_by_what_was_sent_before_it(wire, name):
-    codec = CODECS[wire]
-    request = ModelRequest(wire, "m", (), stream=True)
-    said = Reply(PARTS, stop="tool_calls")
-    chunks = [compact(chunk) for chunk in codec.chunks(said, Stamp("i", 0, "m"), request, chunking(name).pieces)]
-    named = next(at for at, chunk in enumerate(chunks) if b'"look"' in chunk)
-    places = {}
-    for after in range(len(chunks) + 1):
-        seen = cut(wire, name, after)
-        places[after] = broke(seen.runs[0].calls[0], seen)
+    text, arguments = (len(chunking(name).pieces(said)) for said in ("It is forty-two", '{"at":"Oslo"}'))
+    # The opening, the pieces of the text, and then the call's name; where a call is never split, its arguments too.
+    begins = 1 + text + (1 if SPLIT[wire] else 2)
+    seen = {after: cut(wire, name, after) for after in range(1 + text + 1 + arguments + 9)}
+    places = {after: broke(one.runs[0].calls[0], one) for after, one in seen.items()}
 
-    assert all(places[after] == "text" for after in range(named + 1) if places[after] is not None), places
-    assert places[0] == "text"
-    assert places[named] == "text"
-    assert places[len(chunks)] is None
-    assert {how for after, how in places.items() if after > named} <= {"call", None}
+    assert {places[after] for after in range(begins)} == {"text"}
+    assert places[begins] == "call"
+    # A break comes before what ends a stream: that is the finish reason, but where a trailer comes behind it.
+    assert places[max(places)] == (None if CODECS[wire].trailer else "call")
+
+
+def test_a_call_counts_as_much_on_every_wire():
+    """The scenarios' batch of two calls, cut behind its opening, the first call and the second one's name."""
+    two = [{"type": "tool_call", "id": f"c{n}", "name": "look", "arguments": "{}"} for n in range(2)]
+    begun = {}
+    for wire in CODECS:
+        seen = cut(wire, "whole", 4, two)
+        [call] = seen.runs[0].calls
+        begun[wire] = sent(call.reply, call.request, seen.recording.header, 4)
+
+    # Ollama's second call would be whole, and Gemini sends both in one chunk.
+    assert {wire: one.calls for wire, one in begun.items()} == {
+        "openai_chat": 2,
+        "openai_responses": 2,
+        "anthropic_messages": 2,
+        "gemini": 0,
+        "ollama": 1,
+    }
+    assert not any(one.finished for one in begun.values())
 
 
 def test_a_chunking_that_this_kit_does_not_know_is_read_as_the_coarsest():

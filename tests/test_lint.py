@@ -48,6 +48,18 @@ WRONG = [
         "runs[0].model[1]",
         "never reached",
     ),
+    (
+        "a reply that begins when the run has been ended",
+        script(SAY | {"wait_s": 5}),
+        "runs[0].model[0].wait_s",
+        "came 5, and 5 s of silence end a run: set `deadline_s`",
+    ),
+    (
+        "chunks that are further apart than the run may be silent",
+        script(SAY | {"pace_s": 2.5}, deadline_s=2),
+        "runs[0].model[0].pace_s",
+        "came 2.5, and 2 s of silence end a run: set `deadline_s`",
+    ),
     ("an error at the end", script(SAY, {"error": {"status": 500}}), "runs[0].model[1]", "repeat: forever"),
     ("an overflow at the end", script({"overflow": "code"}), "runs[0].model[0]", "repeat: forever"),
     ("a cut at the end", script({"say": "x", "cut": {"after_bytes": 1}}), "runs[0].model[0]", "repeat: forever"),
@@ -311,6 +323,8 @@ RIGHT = [
     ("different user texts", {"runs": [{"user": "first", "model": [SAY]}, {"user": "second", "model": [SAY]}]}),
     ("a tool choice", script(SAY, tool_choice="send")),
     ("a short wait of a slow scenario", script({"error": {"status": 429, "retry_after": 1}}, SAY, tags=["slow"])),
+    ("a slow reply within the deadline", script(SAY | {"wait_s": 4.9, "pace_s": 4.9})),
+    ("a slow reply under a longer deadline", script(SAY | {"wait_s": 60, "pace_s": 5}, deadline_s=61)),
     ("a wait of none", script({"error": {"status": 429, "retry_after": 0}}, SAY, tags=["core"])),
     ("events of the reference", script(SAY, expect=[{"when": {"profile": "reference"}, "events": 4}])),
     (

@@ -44,12 +44,23 @@ def round_trip():
     return loop
 
 
+def nested(levels):
+    value = []
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
 @pytest.mark.parametrize(
-    "value", [object(), {1: 2}, {"a": {1, 2}}, b"x", round_trip(), "x" * 101, ["x"] * 101, Hostile()]
+    "value", [object(), {1: 2}, {"a": {1, 2}}, b"x", round_trip(), nested(201), "x" * 1001, ["x"] * 1001, Hostile()]
 )
 def test_what_is_no_json_or_too_much_of_it_is_refused(value):
     with pytest.raises(ValueError, match=r"no JSON|no text|too (long|deeply)"):
-        plain(value, 100)
+        plain(value, 1000)
+
+
+def test_as_deep_as_a_body_may_be_nested_is_not_too_deep():
+    assert plain(nested(200), 1000) == nested(200)
 
 
 def test_anything_can_be_shown():

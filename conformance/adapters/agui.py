@@ -190,7 +190,7 @@ class AGUIEndpoint:
         stream = self._streams[given.run] = _Stream(Taker(given.run, recorder, shows="E" in self.info.channels))
         work = stream.work = asyncio.create_task(stream.read(self._client, self._place, posted(given)))
         try:
-            how = await ends(work, lambda: recorder.seen, deadline_s, lambda: handle.guest.session.model.overrun)
+            how = await ends(work, lambda: recorder.stirred, deadline_s, lambda: handle.guest.session.model.overrun)
             if how is None:
                 return End("cancelled" if work.cancelled() else work.result())
             # What it still says while its connection is closed is the kit's doing and belongs to no record.

@@ -233,7 +233,7 @@ class Command:
         done = line.begin(Taker(given.run, recorder, shows="E" in self.info.channels))
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._say(protocol.run(given)), deadline_s)
-        how = await ends(done, lambda: recorder.seen, deadline_s, lambda: handle.session.model.overrun)
+        how = await ends(done, lambda: recorder.stirred, deadline_s, lambda: handle.session.model.overrun)
         how = done.result() if how is None else how
         if how in ("returned", "raised"):
             self._deaths = 0

@@ -15,10 +15,10 @@ MCP = "/mcp"
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """`catch_up` reads what the agent said before it asked, which comes first in the recording."""
+    """`catch_up` reads what the agent said before it asked, which comes first in the recording; None: it says nothing but by asking."""
 
     session: Session
-    catch_up: Callable[[], Awaitable[None]]
+    catch_up: Callable[[], Awaitable[None]] | None = None
 
     @property
     def endpoint(self) -> ScriptedModel:
@@ -34,9 +34,9 @@ class Guest:
 
         return tool_app(self._listed, self._called)
 
-    async def settle(self) -> None:
+    def settle(self) -> Awaitable[None] | None:
         """Read the agent's own channel first."""
-        await self.catch_up()
+        return None if self.catch_up is None else self.catch_up()
 
     def tools(self) -> list[Mapping[str, Any]]:
         """The scenario's tools."""
@@ -57,5 +57,6 @@ class Guest:
         return self.tools()
 
     async def _called(self, name: str, arguments: Any, call_id: str | None) -> tuple[int, Any]:
-        await self.settle()
+        if (settling := self.settle()) is not None:
+            await settling
         return await self.tool(name, arguments, call_id)

@@ -69,12 +69,12 @@ class Verbs(click.Group):
         return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the whole command, from the parsing of its words to its exit code."""
-        _open_streams()
+        """Run the whole command, from the parsing of its words to its exit code; `obj` of its context are the streams that were closed."""
+        closed = _open_streams()
         try:
             with _heeded():
                 try:
-                    return super().main(*args, **kwargs)
+                    return super().main(*args, **{"obj": closed} | kwargs)
                 finally:
                     _deliver()
         except OSError as error:
@@ -100,14 +100,21 @@ class Verbs(click.Group):
             ctx.exit(COULD_NOT_RUN if exists else USAGE)
 
 
-def _open_streams() -> None:
-    """A stream that was closed leads nowhere; else the next file that is opened would come to stand in its place."""
+def _open_streams() -> frozenset[str]:
+    """
+    A stream that was closed leads nowhere; else the next file that is opened would come to stand in its place.
+
+    Gives the names of those that were.
+    """
+    closed = set()
     for fd, name, way in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
             os.fstat(fd)
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest that is free, which is this one
             setattr(sys, name, open(fd, way, encoding="utf-8", closefd=False))  # noqa: SIM115 - it stays
+            closed.add(name)
+    return frozenset(closed)
 
 
 def _deliver() -> None:

@@ -5,8 +5,10 @@ from collections.abc import Callable, Collection, Iterator
 from conformance.errors import Path, Problem, guess
 from conformance.loading.lint_expect import default_limits, limit_predictions, predictions
 from conformance.loading.lint_templates import templates
+from conformance.loading.lint_turns import contradictions
 from conformance.scenario import RunSpec, Scenario
 from fake_models.matching import When
+from fake_models.personas import PERSONAS
 from fake_models.script import FOREVER, Turn
 from fake_models.wire import CODECS
 
@@ -46,6 +48,21 @@ def scripts(scenario: Scenario) -> Iterator[Problem]:
         if "model" not in run and scenario.model.persona is None:
             message = "nothing says what the model does: write `model:` with its turns here, or a persona under the scenario's `model`"
             yield Problem(("runs", n), message)
+
+
+def personas(scenario: Scenario) -> Iterator[Problem]:
+    """A share of requests to spoil, for a persona that spoils none."""
+    persona = scenario.model.persona
+    if persona is not None and not PERSONAS[persona.name].spoils and "rate" in scenario.data["model"]:
+        spoilers = " and ".join(name for name, habit in PERSONAS.items() if habit.spoils)
+        message = f"persona {persona.name!r} spoils no request; leave this out, which only {spoilers} go by"
+        yield Problem(("model", "rate"), message)
+
+
+def turns_by_themselves(scenario: Scenario) -> Iterator[Problem]:
+    """A turn that contradicts itself."""
+    for path, _, turn in _turns(scenario):
+        yield from (Problem((*path, *at), message) for at, message in contradictions(turn))
 
 
 def faults_that_end_a_script(scenario: Scenario) -> Iterator[Problem]:
@@ -102,6 +119,9 @@ def user_texts(scenario: Scenario) -> Iterator[Problem]:
     ]
     others += [(("system",), scenario.system)] if scenario.system else []
     for n, (path, text) in enumerate(users):
+        if not text.strip():
+            yield Problem(path, f"came {text!r}, expected a text that is not blank, by which the run is known")
+            continue
         for m, (other, longer) in enumerate([*users, *others]):
             # Of two equal texts only the later one is named.
             if m != n and text in longer and not (text == longer and n < m < len(users)):
@@ -130,9 +150,14 @@ def runs(scenario: Scenario) -> Iterator[Problem]:
 
 
 def waits(scenario: Scenario) -> Iterator[Problem]:
-    """Foreign agents sleep for real, so core scenarios do not ask them to."""
+    """Waits that end the run, or that core scenarios do not ask for: foreign agents sleep for real."""
     allowed = MAX_RETRY_AFTER_S if "slow" in scenario.tags and "core" not in scenario.tags else 0
     for path, _, turn in _turns(scenario):
+        # Time of a script is real time for agents in a process of their own, and silence to whoever watches them.
+        for name, time_s in (("wait_s", turn.wait_s), ("pace_s", turn.pace_s)):
+            if time_s >= scenario.deadline_s:
+                message = f"came {time_s:g}, and {scenario.deadline_s:g} s of silence end a run: set `deadline_s` of the scenario to more, or wait less"
+                yield Problem((*path, name), message)
         if turn.error is not None and (turn.error.retry_after_s or 0) > allowed:
             message = f"came {turn.error.retry_after_s}, expected at most {allowed}: agents really wait so long; 1 is the most, under the tag slow and not core"
             yield Problem((*path, "error", "retry_after"), message)
@@ -141,6 +166,8 @@ def waits(scenario: Scenario) -> Iterator[Problem]:
 CHECKS: tuple[Callable[[Scenario], Iterator[Problem]], ...] = (
     unreachable_turns,
     scripts,
+    personas,
+    turns_by_themselves,
     faults_that_end_a_script,
     conditions,
     templates,

@@ -13,15 +13,32 @@ from fake_models.tools import Large, Returns, Tool
 
 def templates(scenario: Scenario) -> Iterator[Problem]:
     """A template that cannot be read, or that no run can ever resolve."""
-    ids = {call.id for run in scenario.runs for turn in run.script.turns for call in turn.calls if call.id}
+    ids = _ids(scenario)
     for path, texts, called in _templated(scenario):
-        for at, text in _strings(texts, path):
-            try:
-                for found in template.paths(text):
-                    if (message := _unresolvable(found, scenario.tools, ids, called)) is not None:
-                        yield Problem(at, f"template {found.text!r}: {message}")
-            except ScriptError as error:
-                yield Problem(at, str(error))
+        yield from _problems(path, texts, scenario.tools, ids, called)
+
+
+def in_turn(written: Mapping[str, Any], scenario: Scenario) -> Iterator[Problem]:
+    """The same for a turn that may be played at any time in a scenario, with its path from the turn."""
+    ids = _ids(scenario)
+    for path, texts in _spoken(written):
+        yield from _problems(path, texts, scenario.tools, ids, None)
+
+
+def _ids(scenario: Scenario) -> set[str]:
+    return {call.id for run in scenario.runs for turn in run.script.turns for call in turn.calls if call.id}
+
+
+def _problems(
+    path: Path, texts: Any, tools: Mapping[str, Tool], ids: Collection[str], called: Collection[str] | None
+) -> Iterator[Problem]:
+    for at, text in _strings(texts, path):
+        try:
+            for found in template.paths(text):
+                if (message := _unresolvable(found, tools, ids, called)) is not None:
+                    yield Problem(at, f"template {found.text!r}: {message}")
+        except ScriptError as error:
+            yield Problem(at, str(error))
 
 
 def _templated(scenario: Scenario) -> Iterator[tuple[Path, Any, Collection[str] | None]]:
@@ -37,11 +54,14 @@ def _templated(scenario: Scenario) -> Iterator[tuple[Path, Any, Collection[str] 
         if any(other.start == "with" for other in scenario.runs[n : n + 2]):
             before |= {call.name for other in scenario.runs for turn in other.script.turns for call in turn.calls}
         for m, (turn, written) in enumerate(zip(run.script.turns, data.get("model", ()), strict=True)):
-            path = ("runs", n, "model", m)
-            for key in ("say", "think", "answer"):
-                yield (*path, key), written.get(key), before
-            yield from (((*path, "call", *at), args, before) for at, args in _arguments(written.get("call")))
+            yield from ((("runs", n, "model", m, *at), texts, before) for at, texts in _spoken(written))
             before |= {call.name for call in turn.calls}
+
+
+def _spoken(written: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
+    for key in ("say", "think", "answer"):
+        yield (key,), written.get(key)
+    yield from ((("call", *at), args) for at, args in _arguments(written.get("call")))
 
 
 def _arguments(call: Any) -> Iterator[tuple[Path, Any]]:

@@ -5,6 +5,7 @@ The one module of `conformance` that knows jsonschema. Knows no file and no plac
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
@@ -13,23 +14,47 @@ from importlib.resources import files
 from typing import Any
 
 from jsonschema import Draft202012Validator, FormatChecker, SchemaError
+from jsonschema.validators import extend
 
-from conformance.errors import Problem, guess, nearest
+from conformance.errors import Path, Problem, guess, nearest
+from conformance.loading.plain_yaml import MAX_DEPTH
+from conformance.printable import excerpt
 
 #: A ValidationError. Its published types say "or unset" to every field, which is never so for one that was raised.
 Breach = Any
 
 #: RFC 3339, section 5.6, with the offset that makes it a point in time.
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)", re.ASCII)
+#: First and last year of a scenario's clock, which goes on from there: what counts seconds or adds days stays within its own.
+_YEARS = (1970, 2999)
 
 
 def problems(data: Any) -> list[Problem]:
     """Everything in the data that the schema does not allow; none means that `scenario(data)` can be built."""
+    if odd := list(unreadable(data)):
+        return odd
     found = [
         problem for error in _validator().iter_errors(data) for problem in EXPLAIN.get(error.validator, _other)(error)
     ]
     # Without this the data's shape is not known to be right, and tools could stand anywhere.
     return list(dict.fromkeys(found)) or list(_tool_problems(data.get("tools", {})))
+
+
+def unreadable(data: Any) -> Iterator[Problem]:
+    """What JSON in a file could not say, or a reader could not follow; data that came by another way may hold it."""
+    left: list[tuple[Path, Any]] = [((), data)]
+    while left:
+        path, value = left.pop()
+        if isinstance(value, dict | list) and len(path) > MAX_DEPTH:
+            yield Problem(path[:MAX_DEPTH], f"nested deeper than {MAX_DEPTH} levels; expected fewer")
+        elif isinstance(value, dict):
+            left += [((*path, excerpt(key, 40)), one) for key, text in value.items() for one in (key, text)]
+        elif isinstance(value, list):
+            left += [((*path, index), one) for index, one in enumerate(value)]
+        elif isinstance(value, float) and not math.isfinite(value):
+            yield Problem(path, f"came {value!r}, which JSON does not have; expected a number that it has")
+        elif isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
+            yield Problem(path, f"'{excerpt(value, 40)}' holds half a character; write the character itself")
 
 
 def _tool_problems(tools: Mapping[str, Any]) -> Iterator[Problem]:
@@ -69,17 +94,31 @@ def _check_parameters(schema: str) -> None:
 
 
 @cache
-def _validator() -> Draft202012Validator:
+def _validator() -> Any:
     checker = FormatChecker(formats=())
     checker.checks("date-time", raises=ValueError)(_is_point_in_time)
     schema = json.loads(files("conformance.schemas").joinpath("scenario.schema.json").read_text("utf-8"))
-    return Draft202012Validator(schema, format_checker=checker)
+    return _Strict(schema, format_checker=checker)
+
+
+# To JSON Schema 1.0 is an integer, but a script that counts by it cannot be played; and NaN is no number to anyone.
+_Strict: Any = extend(  # type: ignore[no-untyped-call]  # jsonschema does not say
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine_many(
+        {
+            "integer": lambda _, value: isinstance(value, int) and not isinstance(value, bool),
+            "number": lambda _, value: isinstance(value, int | float) and not isinstance(value, bool),
+        }
+    ),
+)
 
 
 def _is_point_in_time(value: object) -> bool:
     if not isinstance(value, str):
         return True
-    return _RFC_3339.fullmatch(value) is not None and datetime.fromisoformat(value).tzinfo is not None
+    if _RFC_3339.fullmatch(value) is None:
+        return False
+    return _YEARS[0] <= datetime.fromisoformat(value).year <= _YEARS[1]
 
 
 def _unknown_keys(error: Breach) -> Iterator[Problem]:
@@ -127,8 +166,11 @@ def _meant(error: Breach) -> set[str]:
     return {key if key in known else nearest(key, known) or key for key in error.instance}
 
 
-def _excluded_key(error: Breach) -> Iterator[Problem]:
-    """A key that another key of the same object forbids: `dependentSchemas` with `not: {}` under it."""
+def _excluded(error: Breach) -> Iterator[Problem]:
+    """A value that is none of the others, or a key that another key forbids: `dependentSchemas` with `not: {}` under it."""
+    if others := error.validator_value.get("enum"):
+        yield _at(error, f"{_shown(error.instance)}, expected none of {', '.join(map(_json, others))}")
+        return
     steps = list(error.schema_path)[::-1]
     beside = steps[steps.index("dependentSchemas") - 1]
     yield Problem(
@@ -186,13 +228,15 @@ EXPLAIN: Mapping[Any, Callable[[Breach], Iterator[Problem]]] = {
     "dependentRequired": _lonely_key,
     "enum": _one_of_values,
     "exclusiveMinimum": _bound("more than"),
-    "format": _says("an RFC 3339 time with an offset, such as 2026-01-01T00:00:00Z"),
+    "format": _says(
+        f"an RFC 3339 time with an offset, such as 2026-01-01T00:00:00Z, of the years {_YEARS[0]} to {_YEARS[1]}"
+    ),
     "maximum": _bound("at most"),
     "minItems": _says("at least one entry"),
     "minLength": _says("a text that is not empty"),
     "minProperties": _says("at least one key"),
     "minimum": _bound("at least"),
-    "not": _excluded_key,
+    "not": _excluded,
     "oneOf": _choice_of_keys,
     "pattern": _bound("a text that matches"),
     "required": _missing_keys,

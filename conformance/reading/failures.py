@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from conformance.reading.classes import told_error, transient
-from conformance.reading.stream_places import places
+from conformance.reading.stream_places import sent
 from conformance.reading.view import Call, Reply, Run, View
 
 #: A 429 of this code or type is cured by paying, not by waiting.
@@ -81,14 +81,16 @@ def broke(call: Call, view: View) -> Break | None:
 
 
 def _cut(call: Call, reply: Reply, cut: Mapping[str, Any], view: View) -> Break | None:
-    sent = cut.get("after_chunks")
-    before_calls, before_finish = places(reply, call.request, view.recording.header)
-    if sent is None or sent > before_finish:
+    after_chunks = cut.get("after_chunks")
+    if after_chunks is None:
+        return None
+    came = sent(reply, call.request, view.recording.header, after_chunks)
+    if came.finished:
         return None
     # Only a cut says whether it resets; a silence ends in one.
     if cut.get("reset", True):
         return "connection"
-    return "call" if reply.calls and sent > before_calls else "text"
+    return "call" if came.calls else "text"
 
 
 def trails_off(call: Call, view: View) -> bool:

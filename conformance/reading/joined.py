@@ -10,12 +10,16 @@ from typing import Any
 from conformance.dialect import Dialect, dialect
 from conformance.reading.agui import Event
 from conformance.reading.classes import classify, told_error
+from conformance.reading.resumed import NONE, made, resumed
 from conformance.reading.view import Call, Execution, Raised, Reply, Run, Said, View
 from conformance.recording import Record, Recording
 from conformance.scenario import Scenario, scenario
 from fake_models.messages import ToolCall, World
 from fake_models.overflow import is_overflow
 from fake_models.wire import CODECS
+
+#: Request bodies by call.
+Bodies = Mapping[str, Mapping[str, Any]]
 
 
 def view(recording: Recording, under: Dialect | None = None) -> View:
@@ -60,6 +64,7 @@ def _scenario(key: _Same) -> Scenario:
 
 
 def _runs(recording: Recording, plan: Scenario, read: Dialect) -> tuple[Run, ...]:
+    whole = resumed(recording.records, recording.header.wire)
     by_run: dict[str, list[Record]] = defaultdict(list)
     call_run: dict[str, str] = {}
     exec_run: dict[str, str] = {}
@@ -73,7 +78,7 @@ def _runs(recording: Recording, plan: Scenario, read: Dialect) -> tuple[Run, ...
         if run is not None:
             by_run[run].append(record)
     return tuple(
-        _run(records, recording, plan.runs[index] if index < len(plan.runs) else None, plan, read)
+        _run(records, recording, plan.runs[index] if index < len(plan.runs) else None, plan, read, whole=whole)
         for index, records in enumerate(records for records in by_run.values() if _first(records, "kit/run_start"))
     )
 
@@ -82,7 +87,9 @@ def _first(records: Iterable[Record], kind: str) -> Record | None:
     return next((record for record in records if record.kind == kind), None)
 
 
-def _run(records: Sequence[Record], recording: Recording, spec: Any, plan: Scenario, read: Dialect) -> Run:
+def _run(
+    records: Sequence[Record], recording: Recording, spec: Any, plan: Scenario, read: Dialect, *, whole: Bodies
+) -> Run:
     start = _first(records, "kit/run_start")
     assert start is not None  # noqa: S101 - the caller keeps only runs that started
     end = _first(records, "kit/run_end")
@@ -106,7 +113,7 @@ def _run(records: Sequence[Record], recording: Recording, spec: Any, plan: Scena
         limited=limited,
         tool_choice=start.data.get("tool_choice"),
         stream=bool(start.data.get("stream")),
-        calls=classify(model_calls(records, run, recording.header.wire), limit, read, world),
+        calls=classify(model_calls(records, run, recording.header.wire, whole), limit, read, world),
         executions=_executions(records),
         events=judged,
         strays=strays,
@@ -138,14 +145,18 @@ def _parts(events: Sequence[Event], run: str) -> tuple[tuple[Event, ...], tuple[
     return tuple(mine), tuple(event for part in parts if part is not mine for event in part)
 
 
-def model_calls(records: Sequence[Record], run: str, wire: str = "openai_chat") -> tuple[Call, ...]:
-    """The calls of one run, joined from its model records and not yet classed."""
+def model_calls(
+    records: Sequence[Record], run: str, wire: str = "openai_chat", whole: Bodies = NONE
+) -> tuple[Call, ...]:
+    """The calls of one run, joined from its model records and not yet classed. `whole` are its bodies as `resumed` gives them."""
     about: dict[str, dict[str, Record]] = defaultdict(dict)
     for record in records:
         if record.source == "model":
             about[record.data["call"]][record.type] = record
     calls = [
-        _call(found, wire) for found in about.values() if "request" in found and found["request"].data["run"] == run
+        _call(found, wire, whole)
+        for found in about.values()
+        if "request" in found and found["request"].data["run"] == run
     ]
     return tuple(_taken(call, after) for call, after in zip(calls, (*calls[1:], None), strict=False))
 
@@ -162,12 +173,14 @@ def _results(call: Call) -> int:
     return sum(message.role == "tool" for message in call.request.messages)
 
 
-def _call(found: Mapping[str, Record], wire: str) -> Call:
+def _call(found: Mapping[str, Record], wire: str, whole: Bodies) -> Call:
     asked, replied, refused, done = (found.get(kind) for kind in ("request", "reply", "refused", "reply_done"))
     assert asked is not None  # noqa: S101 - the caller keeps only calls that were asked
     body = asked.data["body"]
     codec = CODECS[asked.data.get("wire", wire)]
-    request = codec.decode(body if isinstance(body, Mapping) else {}, asked.data.get("path", ""))
+    sent = codec.decode(body if isinstance(body, Mapping) else {}, asked.data.get("path", ""))
+    resumed_body = whole.get(asked.data["call"], body)
+    request = sent if resumed_body is body else codec.decode(resumed_body, asked.data.get("path", ""))
     unfinished = frozenset(name for name, one in codec.quirks.items() if one.unfinished and request.stream)
     reply = _reply(replied, done, unfinished) if replied else None
     return Call(
@@ -175,6 +188,8 @@ def _call(found: Mapping[str, Record], wire: str) -> Call:
         run=asked.data["run"],
         seq=asked.seq,
         body=body,
+        resumed=resumed_body,
+        sent=sent,
         request=request,
         reply=reply,
         refused=refused.data if refused else None,
@@ -194,7 +209,7 @@ def _reply(record: Record, done: Record | None, unfinished: frozenset[str]) -> R
     texts = [part["text"] for part in parts if part["type"] == "text"]
     spoken = [text for text in texts if text is not None]
     thoughts = [part["text"] for part in parts if part["type"] == "thinking"]
-    sent = data["status"] == 200 and done is not None and done.data["by"] != "cut" and not _no_reply(data["fault"])
+    sent = data["status"] == 200 and done is not None and done.data["by"] != "cut" and made(data["fault"])
     open_ended = sent and not unfinished.isdisjoint((data["fault"] or {}).get("quirks", ()))
     whole = sent and not open_ended
     return Reply(
@@ -216,10 +231,6 @@ def _reply(record: Record, done: Record | None, unfinished: frozenset[str]) -> R
         empty=_empty_shape(texts, bool(thoughts)) if whole and not calls and data["stop"] == "stop" else None,
         unfinished=open_ended,
     )
-
-
-def _no_reply(fault: Mapping[str, Any] | None) -> bool:
-    return fault is not None and not fault.keys().isdisjoint(("error", "error_event", "refuse"))
 
 
 def _empty_shape(texts: Sequence[str | None], thought: bool) -> str | None:  # noqa: FBT001 - a fact of the reply

@@ -1,11 +1,13 @@
-"""Where in a stream a reply's first call begins and its finish reason comes: told by writing it once more. Judges nothing."""
+"""What of a reply was sent before its stream broke: told by writing it once more. Judges nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from conformance.reading.view import Reply
 from conformance.recording import Header
-from fake_models import messages
+from fake_models import breaking, messages
 from fake_models.chunking import WHOLE, Chunking, chunking
 from fake_models.messages import ModelRequest, Part, Text, Thinking, ToolCall
 from fake_models.wire import CODECS
@@ -13,29 +15,40 @@ from fake_models.wire.codec import Stamp, compact, quirks
 
 #: Stand in for the words that are looked for, and can be no part of what a model says.
 _FINISH = "conformance-finish-reason"
-_NAME = "conformance-first-call"
+_NAME = "conformance-call-{}-begins"
 
 
-def places(reply: Reply, request: ModelRequest, header: Header) -> tuple[int, int]:
-    """How many chunks come before the first call, and how many before the finish reason; where none comes, before the last one."""
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """How many of a reply's calls had begun with their names, and whether its finish reason was out."""
+
+    calls: int
+    finished: bool
+
+
+def sent(reply: Reply, request: ModelRequest, header: Header, after_chunks: int) -> Sent:
+    """What of a streamed reply was sent before a break after so many chunks; on a wire that never splits a call, it begins whole."""
     codec = CODECS[request.wire]
-    first = next((at for at, part in enumerate(reply.parts) if part["type"] == "tool_call"), None)
     said = messages.Reply(
-        tuple(_part(part if at != first else {**part, "name": _NAME}) for at, part in enumerate(reply.parts)),
+        tuple(_parts(reply)),
         stop=reply.stop or "stop",  # type: ignore[arg-type] # recorded from one
         finish=_FINISH,
         quirks=tuple((reply.fault or {}).get("quirks", ())),
     )
     chunks = codec.chunks(said, Stamp(reply.id or "", 0, request.model), request, _chunking(header).pieces)
-    for quirk in quirks(codec, said):
+    strays = quirks(codec, said)
+    for quirk in strays:
         chunks = quirk.chunks(chunks)
-    written = [compact(chunk) for chunk in chunks]
-    finish = _first(written, _FINISH, len(written) - 1)
-    return min(_first(written, _NAME, finish), finish), finish
+    trailer = bool(codec.trailer) and all(quirk.trailer for quirk in strays)
+    before = b"".join(map(compact, chunks[: breaking.sent(codec, chunks, after_chunks, trailer=trailer)]))
+    begun = sum(_NAME.format(place).encode() in before for place in range(len(said.calls)))
+    return Sent(begun, _FINISH.encode() in before)
 
 
-def _first(written: list[bytes], word: str, otherwise: int) -> int:
-    return next((at for at, chunk in enumerate(written) if word.encode() in chunk), otherwise)
+def _parts(reply: Reply) -> Iterator[Part]:
+    calls = count()
+    for part in reply.parts:
+        yield _part({**part, "name": _NAME.format(next(calls))} if part["type"] == "tool_call" else part)
 
 
 def _chunking(header: Header) -> Chunking:

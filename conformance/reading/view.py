@@ -51,7 +51,9 @@ class Call:
 
     `kind` is its class: regular, retry, summary, attempt, compaction, auxiliary (an attempt's `repeats` is the id of the
     call it repeats, `role` the class inherited from it; of all others `role` is `kind`). `round` counts from 1, None outside
-    the budget. `refused` is the data of a model/refused record. `failed`: no whole reply came. `overflow`: refused for size.
+    the budget. `body` is as it was sent, and `sent` what it holds. Where it went on from an earlier reply, `resumed` and
+    `request` are the same as though it had been sent whole, as the model saw it; elsewhere they are no others.
+    `refused` is the data of a model/refused record. `failed`: no whole reply came. `overflow`: refused for size.
     `done_seq` is the record of the reply's end, None where it never ended.
     """
 
@@ -59,6 +61,8 @@ class Call:
     run: str
     seq: int
     body: Any
+    resumed: Any
+    sent: ModelRequest
     request: ModelRequest
     reply: Reply | None
     refused: Mapping[str, Any] | None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from conformance.reporters.refusals import MODES
+from conformance.reporters.refusals import MODES, words
 from fake_models.provider_rules import PROVIDER_RULES, ProviderRule
 from fake_models.wire import CODECS
 from fake_models.wire.codec import Codec, Word
@@ -15,6 +15,16 @@ from the tables that do it.
 An agent is played over the first wire that it declares; `conformance run --wire NAME` takes another, `--wire all` each of them.
 A wire is told by the end of the path, so any base URL will do. `conformance serve` and the `run` message give the one that the
 wire's official client expects.
+"""
+_STORED = """
+## Stored conversations
+
+On openai_responses a request may send only what is new behind a `previous_response_id`. A fake model keeps the last responses of a
+session, but for those asked for with `store: false` and those that ended in an error, and answers and judges such a request as
+though it had been sent whole: calls and outputs are paired over the conversation, and its size is the size of all of it. An unknown id
+is refused. `instructions` and tools are a request's own and do not carry over; system and developer items do. An `item_reference` to an
+item of such a response stands for that item. What `conversation`, a stored `prompt` or any other reference stands for is unknown to
+a fake model: such a request is taken as it came, and an output in it may answer a call that does not show.
 """
 _CHUNKINGS = """
 ## Chunkings
@@ -40,7 +50,7 @@ LACKS: Mapping[Word, str] = {
 
 def wires_page() -> str:
     """The whole page."""
-    return "".join((_HEAD, *map(_wire, CODECS.values()), _CHUNKINGS, *_refusals()))
+    return "".join((_HEAD, *map(_wire, CODECS.values()), _STORED, _CHUNKINGS, *_refusals()))
 
 
 def _wire(codec: Codec) -> str:
@@ -67,5 +77,5 @@ def _refusals() -> Iterator[str]:
 
 
 def _row(rule: ProviderRule) -> str:
-    cells = (f"`{rule.id}`", rule.mode, rule.confidence, f"{rule.status} {rule.message.strip()}", rule.source)
+    cells = (f"`{rule.id}`", rule.mode, rule.confidence, f"{rule.status} {words(rule)}", rule.source)
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"

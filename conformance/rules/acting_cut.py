@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from conformance.reading.stream_places import sent
 from conformance.reading.tool_calls import Calls, Made, as_text, tool_calls
 from conformance.reading.view import Execution, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Rule
@@ -15,7 +16,7 @@ def _act_6(view: View) -> Judged:
             continue
         if made.whole and made.by.reply is not None and made.by.reply.stop == "length":
             yield from _cut_by_length(made, calls)
-        elif broke_off_in(made):
+        elif broke_off_in(made, view):
             yield from _broken(made, calls)
 
 
@@ -57,14 +58,14 @@ def _as_said(made: Made, ran: Execution) -> bool:
     return faithful(made.arguments, ran.arguments, made.tool.parameters if made.tool else {})
 
 
-def broke_off_in(made: Made) -> bool:
+def broke_off_in(made: Made, view: View) -> bool:
     """Whether a stream broke after the call's name could be heard; a body that is not streamed is lost as a whole."""
     reply = made.by.reply
     if reply is None or reply.complete or not made.by.request.stream or reply.fault is None:
         return False
     broken = reply.fault.get("cut") or reply.fault.get("stall") or {}
-    before = 1 + bool(reply.thinking) + bool(reply.text) + 2 * made.place
-    return (broken.get("after_chunks") or 0) > before
+    after_chunks = broken.get("after_chunks") or 0
+    return made.place < sent(reply, made.by.request, view.recording.header, after_chunks).calls
 
 
 def _surely(made: Made, calls: Calls) -> list[Execution]:

@@ -67,14 +67,14 @@ def _broken_before(made: Made, calls: Calls, view: View) -> list[Made]:
         and since < one.by.seq < made.by.seq
         and one.call.name == made.call.name
         and one.place == made.place
-        and _reached(one)
+        and _reached(one, view)
         and _asked_anew(made, one, view)
     ]
 
 
-def _reached(made: Made) -> bool:
+def _reached(made: Made, view: View) -> bool:
     """Whether anything of a broken reply's call came to the agent, or ran for it."""
-    return bool(made.executions) or broke_off_in(made)
+    return bool(made.executions) or broke_off_in(made, view)
 
 
 def _asked_anew(made: Made, broken: Made, view: View) -> bool:

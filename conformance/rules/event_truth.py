@@ -59,10 +59,10 @@ def _tells(shown: ShownCall, made: Made) -> bool:
     """Whether the arguments are the model's, or those the tool got (defaults added, unknown ones dropped)."""
     if shown.name != made.call.name:
         return False
-    if not made.whole:
-        # What arrived of a broken reply was all there was to show.
-        return made.call.arguments.startswith(shown.arguments)
     said = arguments(shown.arguments)
+    if not made.whole:
+        # What arrived of a broken reply was all there was to show; a call that came whole may be spelled anew, as an object is.
+        return made.call.arguments.startswith(shown.arguments) or equal(said, made.arguments)
     if not isinstance(made.arguments, dict):
         # Text that is no object may be shown as it is, inside a value of the agent's own, or not at all; never repaired.
         raw = made.call.arguments.strip()

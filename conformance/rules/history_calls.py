@@ -17,7 +17,11 @@ def _his_5(view: View) -> Judged:
         said = calls.said_before(call, run.session)
         broken = [made.key for made in said if not isinstance(made.arguments, Mapping)]
         carried = calls.carried(call, run.session) if broken else {}
+        # What its provider kept for it, no agent can spell in another way.
+        sent = {made for message in call.sent.messages for made in message.tool_calls}
         for one in pairs.calls:
+            if one.call not in sent:
+                continue
             text = one.call.arguments
             # A broken history is sent again with every request that follows: it is told of once.
             mark = (run.session, one.call.name, text)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from conformance.reading.view import Call, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Rule
 from fake_models.messages import Message
-from fake_models.provider_rules import Breach, breaches, known_rule
+from fake_models.provider_rules import BODY_NO_OBJECT, Breach, Known, breaches, known_rule
 
 
 def _wire_1(view: View) -> Judged:
@@ -28,7 +28,8 @@ def _wire_1(view: View) -> Judged:
 
 
 def _breaches(call: Call) -> tuple[Breach, ...]:
-    return breaches(call.request.wire, call.body if isinstance(call.body, Mapping) else {})
+    body = call.resumed if isinstance(call.resumed, Mapping) else {}
+    return breaches(call.request.wire, body, known=Known(call.request.model))
 
 
 def _refusal(call: Call, broken: tuple[Breach, ...]) -> Finding:
@@ -46,10 +47,12 @@ def _refusal(call: Call, broken: tuple[Breach, ...]) -> Finding:
 
 def _told(rule: str, words: str, param: str | None, call: Call) -> str:
     known = known_rule(call.request.wire, rule)
-    source = f" (confidence {known.confidence}, seen in {known.source})" if known else ""
+    name = f"{known.wire}.{known.id}" if known else rule
+    sure = f"confidence {known.confidence}, seen in {known.source}; " if known else ""
+    how = f" ({sure}explain: conformance provider-rules {name})" if known or rule == BODY_NO_OBJECT else ""
     at = f" at {param}" if param else ""
     shape = ", ".join(map(_shape, call.request.messages))
-    return f"{words!r}, provider rule {rule!r}{source}, broken{at}. The messages were [{shape}]."
+    return f"{words!r}, provider rule {rule!r}{how}, broken{at}. The messages were [{shape}]."
 
 
 def _shape(message: Message) -> str:

@@ -1,6 +1,5 @@
 """The control route as an ASGI application: sessions listed, opened, read, reset, failed and closed by whoever drives a test."""
 
-import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from datetime import UTC, datetime
@@ -13,12 +12,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from conformance.errors import guess
+from conformance.printable import printable
 from conformance.recording import to_bytes
 from conformance.run_input import limits
 from conformance.scenario import Scenario
 from conformance.serving.orders import Unfit, Wanted, fault, wanted
 from conformance.serving.plans import at, persona_plan, waits_for_anyone
 from conformance.serving.sessions import NoSession, Sessions, Standing, TokenTaken
+from fake_models.bodies import read
 
 #: What a refusal of ours is in HTTP.
 STATUS: Mapping[type[Exception], int] = {NoSession: 404, TokenTaken: 409, Unfit: 422}
@@ -48,7 +49,7 @@ def control(sessions: Sessions, plans: Mapping[str, Scenario]) -> Callable[..., 
 
     async def failed(request: Request) -> Response:
         session = _session(request)
-        session.interject(fault(await _json(request)))
+        session.interject(fault(await _json(request), session.plan))
         return JSONResponse(_told(session))
 
     async def reset(request: Request) -> Response:
@@ -107,8 +108,8 @@ def _plan(asked: Wanted, plans: Mapping[str, Scenario]) -> Scenario:
 async def _json(request: Request) -> Any:
     body = await request.body()
     try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
+        return read(body)
+    except ValueError:
         raise Unfit(f"the body is no JSON: {body[:80].decode('utf-8', 'replace')!r}; expected an object") from None
 
 
@@ -125,4 +126,4 @@ def _stray(request: Request, error: Exception) -> Response:
 
 
 def _error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    return JSONResponse({"error": {"message": message}}, status, headers=headers)
+    return JSONResponse({"error": {"message": printable(message)}}, status, headers=headers)

@@ -8,6 +8,7 @@ from typing import Any
 from conformance import __version__
 from conformance.cell import USUAL_WIRE, Cell
 from conformance.dialect import Dialect
+from conformance.reading.resumed import NONE, resumed
 from conformance.recording import Header, Record, Recording
 from conformance.run_input import limits, opening, run_input
 from conformance.scenario import RunSpec, Scenario
@@ -130,9 +131,10 @@ def _conversations(plan: Scenario, records: Sequence[Record]) -> tuple[tuple[Rec
     runs: list[_Run] = []
     told: list[Record] = []
     failed = False
+    whole = resumed(records, USUAL_WIRE)
     for index, record in enumerate(records):
         if record.kind == "model/request":
-            request = _decoded(record)
+            request = _decoded(record, whole)
             user = _user(request)
             again = not _opens(request) or (failed and runs and runs[-1].spec.user == user)
             if not runs or not again:
@@ -189,9 +191,9 @@ def _words(part: Mapping[str, Any]) -> str:
 
 
 def _streams(record: Record) -> bool:
-    return record.kind == "model/request" and _decoded(record).stream
+    return record.kind == "model/request" and _decoded(record, NONE).stream
 
 
-def _decoded(record: Record) -> ModelRequest:
-    body = record.data["body"]
+def _decoded(record: Record, whole: Mapping[str, Any]) -> ModelRequest:
+    body = whole.get(record.data["call"], record.data["body"])
     return CODECS[record.data["wire"]].decode(body if isinstance(body, Mapping) else {}, record.data["path"])

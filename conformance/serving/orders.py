@@ -1,13 +1,15 @@
 """What the control route is asked, read from JSON: which session to open, which fault comes next. Pure; opens none."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.errors import ConformanceError, guess
+from conformance.errors import ConformanceError, Path, guess
+from conformance.loading.lint_templates import in_turn
+from conformance.loading.lint_turns import contradictions
 from conformance.loading.schema_check import problems
-from conformance.scenario import turn
+from conformance.scenario import Scenario, turn
 from fake_models.personas import PERSONAS, Persona
 from fake_models.script import Turn
 
@@ -54,8 +56,8 @@ def wanted(body: Any) -> Wanted:
     return Wanted(given.get("scenario"), _persona(given) if "persona" in given else None, _token(given))
 
 
-def fault(body: Any) -> Turn:
-    """The turn that a request asks for, as scenarios write one; raises Unfit."""
+def fault(body: Any, plan: Scenario) -> Turn:
+    """The turn that a request asks for in a session that plays `plan`, as scenarios write one; raises Unfit."""
     data = body if isinstance(body, dict) else {}
     if not data:
         raise Unfit(f"came {body!r:.80}, expected the keys of a turn, such as {{'error': {{'status': 500}}}}")
@@ -65,14 +67,16 @@ def fault(body: Any) -> Turn:
                 f"{key}: came {data[key]!r:.80}, but a turn that is asked for is played once, by the next request; leave it out"
             )
     found = problems({**_AROUND, "runs": [{"user": "-", "model": [data]}]})
-    if found:
-        raise Unfit("; ".join(_said(problem.path, problem.message) for problem in found))
-    return turn(data)
+    _refuse((problem.path[len(_AT) :], problem.message) for problem in found)
+    made = turn(data)
+    _refuse(contradictions(made))
+    _refuse((problem.path, problem.message) for problem in in_turn(data, plan))
+    return made
 
 
-def _said(path: tuple[str | int, ...], message: str) -> str:
-    where = ".".join(map(str, path[len(_AT) :]))
-    return f"{where}: {message}" if where else message
+def _refuse(found: Iterable[tuple[Path, str]]) -> None:
+    if said := [": ".join(filter(None, (".".join(map(str, path)), message))) for path, message in found]:
+        raise Unfit("; ".join(said))
 
 
 def _object(body: Any, keys: tuple[str, ...]) -> Mapping[str, Any]:

@@ -39,7 +39,11 @@ def unplayable(plans: Iterable[Scenario]) -> Iterable[Problem]:
     """What cannot be told apart by its requests alone."""
     for plan in plans:
         for n, run in enumerate(plan.runs):
+            path: Path = ("runs", n, "resume" if run.user is None else "user")
             if run.user is None:
-                path: Path = ("runs", n, "resume")
                 message = f"scenario {plan.id!r}: this run resumes another, which no request tells; only `conformance run` can play it"
                 yield Problem(path, message)
+            elif not run.user.strip():
+                yield Problem(
+                    path, f"scenario {plan.id!r}: came {run.user!r}, by which no request can be known; write a text"
+                )

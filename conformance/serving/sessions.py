@@ -4,7 +4,6 @@ import asyncio
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 
 from conformance.adapters.guest import Guest
 from conformance.agent_side import RunInput
@@ -22,6 +21,10 @@ from fake_models.wire import CODECS
 
 #: Most records that a session holds, some 3,000 requests: more than an agent makes in a test, and some 10 MB.
 MOST_RECORDS = 10_000
+#: Most bytes of requests and answers that they tell of, since one request may be as long as thousands.
+MOST_BYTES = 64 * 1024 * 1024
+#: Most sessions that a message names.
+MOST_NAMED = 10
 
 
 class TokenTaken(ConformanceError):  # noqa: N818 - what became of the token
@@ -40,6 +43,7 @@ class Manner:
     chunking: str = "whole"
     cap: int | None = None
     most_records: int = MOST_RECORDS
+    most_bytes: int = MOST_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,7 @@ class Sessions:
     def of(self, token: str) -> Standing:
         """The session of this token; raises NoSession."""
         if token not in self._standing:
-            raise NoSession(f"no session {token!r} is open{guess(token, self._standing)}")
+            raise NoSession(f"no session {token!r} is open{guess(token, self._standing, most=MOST_NAMED)}")
         return self._standing[token]
 
     def open(self, plan: Scenario, token: str) -> Standing:
@@ -95,13 +99,13 @@ class Sessions:
         if token in self._standing:
             raise TokenTaken(f"session {token!r} is open already; close or reset it, or take another token")
         manner = self._manner
-        recorder = Recorder(plan.clock, most=manner.most_records)
+        recorder = Recorder(plan.clock, most=manner.most_records, most_bytes=manner.most_bytes)
         cap = math.inf if waits_for_anyone(plan) and manner.cap is None else manner.cap
         # Nobody would end what is left waiting here, so whoever is past the cap is refused as often as it asks.
         session = Session(token, plan, manner.under, recorder, chunking=manner.chunking, cap=cap, patience=math.inf)
         for number, spec in enumerate(plan.runs, start=1):
             session.begin(RunInput(run=f"r{number}", session=token, input={}, limits=limits(spec)), spec)
-        url = self._server.mount(token, Guest(session, partial(asyncio.sleep, 0)))
+        url = self._server.mount(token, Guest(session))
         session.served(url, token)
         made = self._standing[token] = Standing(token, plan, url, session, recorder, manner)
         return made

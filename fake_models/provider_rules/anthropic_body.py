@@ -19,15 +19,22 @@ class Body:
 
     @cached_property
     def messages(self) -> list[tuple[int, Fields]]:
-        """The messages that are objects, each with its index."""
+        """The messages that are objects, each with its index. Left out are mere directives, which may stand anywhere."""
         messages = self.data.get("messages")
         listed = messages if isinstance(messages, list) else ()
-        return [(i, item) for i, item in enumerate(listed) if isinstance(item, Mapping)]
+        return [(i, item) for i, item in enumerate(listed) if isinstance(item, Mapping) and not _is_directive(item)]
 
     @cached_property
     def turns(self) -> list[tuple[Any, list[tuple[int, Fields]]]]:
         """Messages of one role in a row, which the provider takes for one turn, with that role."""
         return [(role, list(run)) for role, run in groupby(self.messages, key=lambda one: one[1].get("role"))]
+
+    @cached_property
+    def loop(self) -> list[list[tuple[int, Fields]]]:
+        """The assistant's turns since the user last said something that is no result."""
+        asked = [at for at, (role, turn) in enumerate(self.turns) if role == "user" and not blocks(turn, "tool_result")]
+        later = self.turns[asked[-1] + 1 :] if asked else self.turns
+        return [turn for role, turn in later if role == "assistant"]
 
     @cached_property
     def tools(self) -> list[tuple[int, Fields]]:
@@ -59,6 +66,10 @@ class Body:
         if self.turns and self.turns[-1][0] == "assistant":
             found.append((blocks(self.turns[-1][1], "tool_use"), []))
         return found
+
+
+def _is_directive(message: Fields) -> bool:
+    return message.get("role") == "system" and message.get("content") == [] and "output_config" in message
 
 
 def placed(messages: list[tuple[int, Fields]]) -> Iterator[Placed]:

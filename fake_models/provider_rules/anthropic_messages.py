@@ -5,6 +5,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fake_models.provider_rules.anthropic_body import Body, blocks, placed
+from fake_models.provider_rules.anthropic_thoughts import (
+    left_out,
+    signature_changed,
+    signature_missing,
+    signed_here,
+    thought_here,
+)
 from fake_models.provider_rules.rule import CAPTURED, Fields, ProviderRule, WireRules
 
 # No set: a role of an odd body may be unhashable.
@@ -55,6 +62,11 @@ def _any_without_tools(body: Body) -> Iterator[Fields]:
         yield {}
 
 
+def _auto_without_tools(body: Body) -> Iterator[Fields]:
+    if body.choice.get("type") == "auto" and not body.data.get("tools"):
+        yield {}
+
+
 def _choice_unknown(body: Body) -> Iterator[Fields]:
     name = body.choice.get("name")
     if body.choice.get("type") == "tool" and name not in [tool.get("name") for _, tool in body.tools]:
@@ -64,7 +76,22 @@ def _choice_unknown(body: Body) -> Iterator[Fields]:
 def _tool_name_pattern(body: Body) -> Iterator[Fields]:
     for i, tool in body.tools:
         name = tool.get("name")
-        if tool.get("type") in (None, "custom") and isinstance(name, str) and not TOOL_NAME.fullmatch(name):
+        if _is_custom(tool) and isinstance(name, str) and not TOOL_NAME.fullmatch(name):
+            yield {"i": i}
+
+
+def _is_custom(tool: Fields) -> bool:
+    return tool.get("type") in (None, "custom")
+
+
+def _schema_missing(body: Body) -> Iterator[Fields]:
+    yield from ({"i": i} for i, tool in body.tools if _is_custom(tool) and "input_schema" not in tool)
+
+
+def _schema_type_missing(body: Body) -> Iterator[Fields]:
+    for i, tool in body.tools:
+        schema = tool.get("input_schema")
+        if _is_custom(tool) and isinstance(schema, Mapping) and "type" not in schema:
             yield {"i": i}
 
 
@@ -117,6 +144,28 @@ def _input_no_object(body: Body) -> Iterator[Fields]:
             yield {"i": i, "j": j}
 
 
+def _input_missing(body: Body) -> Iterator[Fields]:
+    yield from ({"i": i, "j": j} for i, j, block in blocks(body.messages, "tool_use") if "input" not in block)
+
+
+def _ids_missing(body: Body) -> Iterator[Fields]:
+    for kind, key in (("tool_use", "id"), ("tool_result", "tool_use_id")):
+        for i, j, block in blocks(body.messages, kind):
+            if block.get(key) is None:
+                yield {"i": i, "j": j, "field": f"{kind}.{key}"}
+
+
+def _error_empty(body: Body) -> Iterator[Fields]:
+    for i, j, block in blocks(body.messages, "tool_result"):
+        if block.get("is_error") is True and block.get("content") in (None, "", []):
+            yield {"i": i, "j": j}
+
+
+def _max_tokens_null(body: Body) -> Iterator[Fields]:
+    if body.data.get("max_tokens", 0) is None:
+        yield {}
+
+
 def _max_tokens_missing(body: Body) -> Iterator[Fields]:
     if "max_tokens" not in body.data:
         yield {}
@@ -145,6 +194,14 @@ def _system_misplaced(body: Body) -> Iterator[Fields]:
             yield {"i": turn[-1][0]}
 
 
+def _system_after_answer(body: Body) -> Iterator[Fields]:
+    for (before, answers), (role, turn) in zip(body.turns, body.turns[1:], strict=False):
+        # The provider's own tools leave their calls and results in the answer.
+        kinds = [block.get("type") for _, _, block in placed(answers)]
+        if (before, role) == ("assistant", "system") and (not kinds or kinds[-1] in ("text", "thinking")):
+            yield {"i": turn[0][0]}
+
+
 def _user_content_empty(body: Body) -> Iterator[Fields]:
     for role, turn in body.turns:
         if role == "user" and all(message.get("content") in ("", []) for _, message in turn):
@@ -154,6 +211,18 @@ def _user_content_empty(body: Body) -> Iterator[Fields]:
 def _text_block_empty(body: Body) -> Iterator[Fields]:
     if any(block.get("text") == "" for _, _, block in blocks(body.messages, "text")):
         yield {}
+
+
+def _text_blank(body: Body) -> Iterator[Fields]:
+    for message in body.messages:
+        content = [block for _, _, block in placed([message])]
+        texts = [block.get("text") for block in content if block.get("type") == "text"]
+        if (
+            texts
+            and len(texts) == len(content)
+            and all(isinstance(one, str) and one and one.isspace() for one in texts)
+        ):
+            yield {}
 
 
 def _call_ids_repeat(body: Body) -> Iterator[Fields]:
@@ -224,6 +293,8 @@ _ERROR: Mapping[str, Any] = {
     "param": None,
 }
 _SEEN: Mapping[str, Any] = {**_ERROR, "confidence": "A", "mode": "enforce"}
+#: Told of by code and comments alone, or concluded from the provider's types and from what it says of the like.
+_HEARSAY: Mapping[str, Any] = {**_ERROR, "confidence": "B", "mode": "observe"}
 #: Refused once and accepted since, or no loop's doing.
 _OFF: Mapping[str, Any] = {**_ERROR, "confidence": "A", "mode": "off"}
 
@@ -246,6 +317,13 @@ _ROWS = (
         **_SEEN,
     ),
     ProviderRule(
+        id="tool_choice_auto_without_tools",
+        message="tool_choice.auto may only be specified while providing tools",
+        source="concluded from what the provider says of `any`",
+        check=_auto_without_tools,
+        **_HEARSAY,
+    ),
+    ProviderRule(
         id="tool_choice_unknown",
         message="Tool '{name}' not found in provided tools",
         source=CAPTURED,
@@ -257,6 +335,20 @@ _ROWS = (
         message="tools.{i}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'",
         source=f"home-assistant/core#147760; {CAPTURED}",
         check=_tool_name_pattern,
+        **_SEEN,
+    ),
+    ProviderRule(
+        id="input_schema_missing",
+        message="tools.{i}.custom.input_schema: Field required",
+        source="concluded from what the provider says of its type, and from its client's types",
+        check=_schema_missing,
+        **_HEARSAY,
+    ),
+    ProviderRule(
+        id="input_schema_type_missing",
+        message="tools.{i}.custom.input_schema.type: Field required",
+        source="Kilo-Org/kilocode#12238, lidge-jun/opencodex#75",
+        check=_schema_type_missing,
         **_SEEN,
     ),
     ProviderRule(
@@ -317,11 +409,46 @@ _ROWS = (
         **_SEEN,
     ),
     ProviderRule(
+        id="tool_id_missing",
+        message="messages.{i}.content.{j}.{field}: Field required",
+        source="concluded from the provider's client, whose types require both",
+        check=_ids_missing,
+        **_HEARSAY,
+    ),
+    ProviderRule(
+        id="tool_use_input_missing",
+        message="messages.{i}.content.{j}.tool_use.input: Field required",
+        source="liushuangls/go-anthropic#67",
+        check=_input_missing,
+        **_SEEN,
+    ),
+    ProviderRule(
         id="tool_use_input_not_dict",
         message="messages.{i}.content.{j}.tool_use.input: Input should be a valid dictionary",
         source="anthropics/claude-code#6695",
         check=_input_no_object,
         **_SEEN,
+    ),
+    ProviderRule(
+        id="tool_result_error_empty",
+        message="messages.{i}.content.{j}.tool_result: content cannot be empty if `is_error` is true",
+        source="bytedance/trae-agent#230, jlevy/markform#153",
+        check=_error_empty,
+        **_SEEN,
+    ),
+    ProviderRule(
+        id="thinking_signature_missing",
+        message="messages.{i}.content.{j}.thinking.signature: Field required",
+        source="lbjlaq/Antigravity-Manager#1650, openclaw/openclaw#8664",
+        check=signature_missing,
+        **_SEEN,
+    ),
+    ProviderRule(
+        id="max_tokens_null",
+        message="max_tokens: Input should be a valid integer",
+        source="concluded from what the provider says of other keys",
+        check=_max_tokens_null,
+        **_HEARSAY,
     ),
     ProviderRule(
         id="max_tokens_missing",
@@ -358,6 +485,14 @@ _ROWS = (
         check=_system_misplaced,
         **_SEEN,
     ),
+    # The place is documented, the words are this project's own.
+    ProviderRule(
+        id="system_message_after_answer",
+        message="messages.{i}: role 'system' must follow a 'user' message",
+        source="UKGovernmentBEIS/inspect_ai#4095, maximhq/bifrost#3945, which quote the provider's guide",
+        check=_system_after_answer,
+        **_HEARSAY,
+    ),
     ProviderRule(
         id="user_content_empty",
         message="messages.{i}: user messages must have non-empty content",
@@ -370,6 +505,14 @@ _ROWS = (
         message="messages: text content blocks must be non-empty",
         source="anthropics/claude-code#59812, miurla/morphic#83",
         check=_text_block_empty,
+        **_SEEN,
+    ),
+    # Measured: beside any other block it is accepted.
+    ProviderRule(
+        id="blank_text_block",
+        message="messages: text content blocks must contain non-whitespace text",
+        source="anthropics/claude-code#23440, LibreChat-AI/agents#124",
+        check=_text_blank,
         **_SEEN,
     ),
     # Every capture has both calls in one turn; whether the ids of two turns may be the same is not established.
@@ -403,6 +546,23 @@ _ROWS = (
         confidence="B",
         mode="enforce",
         **_ERROR,
+    ),
+    # Any turn of the loop, with a call that came with a thought. Thinking that is `adaptive` does not ask for it.
+    ProviderRule(
+        id="thinking_left_out",
+        message="messages.{i}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{type}`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking",
+        source="anomalyco/opencode#3077, Kilo-Org/kilocode#5219, deepset-ai/haystack-core-integrations#2146",
+        check=left_out,
+        only=thought_here,
+        **_SEEN,
+    ),
+    ProviderRule(
+        id="thinking_signature_changed",
+        message="messages.{i}.content.{j}: Invalid `signature` in `thinking` block",
+        source="lbjlaq/Antigravity-Manager#498, ding113/claude-code-hub#518",
+        check=signature_changed,
+        only=signed_here,
+        **_SEEN,
     ),
     # Documented to this day; whether in these words is not established.
     ProviderRule(

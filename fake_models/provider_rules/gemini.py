@@ -2,79 +2,73 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-from fake_models.provider_rules.rule import Fields, ProviderRule, WireRules
+from fake_models.provider_rules.gemini_body import CALL, RESPONSE, Body, Turn, either, of_kind
+from fake_models.provider_rules.rule import Fields, Known, ProviderRule, WireRules
 
 #: The quoted text says 64 characters, the reference by now 128; what lies between passes.
 FUNCTION_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}")
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """
-    What one side says until the other speaks: `calls` and `results` count the parts of that kind.
-
-    Contents of the model in a row are one turn, since Google's own client keeps the chunks of a stream as contents of their own.
-    A user's contents are one each: results that are spread over several are refused.
-    """
-
-    of_model: bool
-    calls: int
-    results: int
-
-
-class Body:
-    """A raw request body and what several rules look for in it, found once."""
-
-    def __init__(self, data: Fields) -> None:
-        self.data = data
-
-    @cached_property
-    def turns(self) -> list[Turn]:
-        """The conversation."""
-        turns: list[Turn] = []
-        for content in _listed(self.data.get("contents")):
-            parts = _listed(content.get("parts"))
-            results = sum(_has(part, "functionResponse", "function_response") for part in parts)
-            # Some clients give a result the role of the model or of a function.
-            of_model = content.get("role") == "model" and not results
-            calls = sum(_has(part, "functionCall", "function_call") for part in parts) if of_model else 0
-            if of_model and turns and turns[-1].of_model:
-                calls += turns.pop().calls
-            turns.append(Turn(of_model, calls, results))
-        return turns
-
-    @cached_property
-    def function_names(self) -> list[tuple[int, int, Any]]:
-        """The names of the functions offered, each with the index of its tool and its own."""
-        return [
-            (i, j, function.get("name"))
-            for i, tool in enumerate(_listed(self.data.get("tools")))
-            for j, function in enumerate(_listed(_either(tool, "functionDeclarations", "function_declarations")))
-        ]
-
-
-def _either(fields: Fields, camel: str, snake: str) -> Any:
-    return fields.get(camel, fields.get(snake))
-
-
-def _has(part: Fields, camel: str, snake: str) -> bool:
-    return isinstance(_either(part, camel, snake), Mapping)
-
-
-def _listed(value: Any) -> list[Fields]:
-    """The objects of a list; one alone stands for a list of one, as the API takes it."""
-    if isinstance(value, Mapping):
-        return [value]
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+#: The reference names the first two, its guides send results by the others; a content without a role is the user's.
+ROLES = ("user", "model", "function", "tool", "", None)
+#: Keys of a part that say something about its data and are none.
+ABOUT_DATA = ("thought", "thoughtSignature", "thought_signature")
+#: Models that want their signatures back; older ones take calls without.
+SIGNING_MODELS = "gemini-3"
 
 
 def _contents_empty(body: Body) -> Iterator[Fields]:
     if not body.data.get("contents"):
         yield {}
+
+
+def _parts_empty(body: Body) -> Iterator[Fields]:
+    yield from ({"i": i} for i, (content, _) in enumerate(body.contents) if not content.get("parts"))
+
+
+def _part_without_data(body: Body) -> Iterator[Fields]:
+    for i, (_, parts) in enumerate(body.contents):
+        for j, part in enumerate(parts):
+            if not any(part[key] is not None and key not in ABOUT_DATA for key in part):
+                yield {"i": i, "j": j}
+
+
+def _response_without_name(body: Body) -> Iterator[Fields]:
+    for i, (_, parts) in enumerate(body.contents):
+        for j, part in enumerate(parts):
+            response = either(part, *RESPONSE)
+            if isinstance(response, Mapping) and not response.get("name"):
+                yield {"i": i, "j": j}
+
+
+def _functions_repeat(body: Body) -> Iterator[Fields]:
+    seen: list[Any] = []
+    for _, _, name in body.function_names:
+        if isinstance(name, str) and name in seen:
+            yield {"name": name}
+        seen.append(name)
+
+
+def _role_unknown(body: Body) -> Iterator[Fields]:
+    if any(content.get("role") not in ROLES for content, _ in body.contents):
+        yield {}
+
+
+def _mixed(body: Body) -> Iterator[Fields]:
+    if any(of_kind(parts, *CALL) and of_kind(parts, *RESPONSE) for _, parts in body.contents):
+        yield {}
+
+
+def _signature_missing(body: Body) -> Iterator[Fields]:
+    """Calls since the user last said something that is no result: of those before, no signature is asked."""
+    said = [at for at, turn in enumerate(body.turns) if not turn.of_model and not turn.results]
+    for turn in body.turns[said[-1] + 1 :] if said else body.turns:
+        if turn.unsigned is not None:
+            yield {"name": turn.unsigned, "position": turn.place + 1}
+
+
+def _is_signing(_: Fields, known: Known) -> bool:
+    return SIGNING_MODELS in known.model
 
 
 def _function_name(body: Body) -> Iterator[Fields]:
@@ -85,7 +79,7 @@ def _function_name(body: Body) -> Iterator[Fields]:
 
 def _call_order(body: Body) -> Iterator[Fields]:
     # Model contents in a row are one turn, so the only turn that can come after neither a user nor a result is the first.
-    if body.turns and body.turns[0].calls:
+    if body.turns and body.turns[0].calls and not body.goes_on:
         yield {}
 
 
@@ -96,7 +90,10 @@ def _response_count(body: Body) -> Iterator[Fields]:
 
 
 def _response_order(body: Body) -> Iterator[Fields]:
-    answered = {after for at, turn in enumerate(body.turns) if turn.calls for after in _places_after(body.turns, at)}
+    cached = _places_after(body.turns, -1) if body.goes_on else ()
+    answered = {*cached} | {
+        after for at, turn in enumerate(body.turns) if turn.calls for after in _places_after(body.turns, at)
+    }
     yield from ({} for at, turn in enumerate(body.turns) if turn.results and at not in answered)
 
 
@@ -132,12 +129,56 @@ _ROWS = (
         **_GEMINI,
     ),
     ProviderRule(
+        id="parts_empty",
+        message="* GenerateContentRequest.contents[{i}].parts: contents.parts must not be empty.\n",
+        source="egoist/chatwise-releases#250, langchain-ai/langchain-google#691",
+        check=_parts_empty,
+        **_GEMINI,
+    ),
+    ProviderRule(
+        id="part_without_data",
+        message="* GenerateContentRequest.contents[{i}].parts[{j}].data: required oneof field 'data' must have one initialized "
+        "field\n",
+        source="boldsoftware/sketch#68, genkit-ai/genkit#3816",
+        check=_part_without_data,
+        **_GEMINI,
+    ),
+    ProviderRule(
+        id="function_response_name",
+        message="* GenerateContentRequest.contents[{i}].parts[{j}].function_response.name: Name cannot be empty.\n",
+        source="FoundationAgents/OpenManus#824, router-for-me/CLIProxyAPI#1903",
+        check=_response_without_name,
+        **_GEMINI,
+    ),
+    ProviderRule(
         id="function_name",
         message="* GenerateContentRequest.tools[{i}].function_declarations[{j}].name: Invalid function name. Must start with a "
         "letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with "
         "a maximum length of 64.",
         source="su-kaka/gcli2api#146",
         check=_function_name,
+        **_GEMINI,
+    ),
+    ProviderRule(
+        id="function_names_unique",
+        message="Duplicate function declaration found: {name}",
+        source="smarter-sh/smarter#537, googleapis/dotnet-genai#189",
+        check=_functions_repeat,
+        **_GEMINI,
+    ),
+    ProviderRule(
+        id="role_unknown",
+        message="Please use a valid role: user, model.",
+        source="router-for-me/CLIProxyAPI#17, agno-agi/agno#1183",
+        check=_role_unknown,
+        **_GEMINI,
+    ),
+    ProviderRule(
+        id="function_parts_mixed",
+        message="Please ensure that function call turn contains at least one function_call part which can not be mixed with "
+        "function_response parts.",
+        source="googleapis/python-genai#81",
+        check=_mixed,
         **_GEMINI,
     ),
     ProviderRule(
@@ -160,6 +201,18 @@ _ROWS = (
         message="Please ensure that function response turn comes immediately after a function call turn.",
         source="langchain-ai/langchain#27799",
         check=_response_order,
+        **_GEMINI,
+    ),
+    # Only whether there is one: the provider takes a placeholder of its own in its place. Gemini 3 asks for it, 2.5 does not.
+    ProviderRule(
+        id="thought_signature_missing",
+        message="Function call is missing a thought_signature in functionCall parts. This is required for tools to work "
+        "correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call "
+        "`default_api:{name}` , position {position}. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures "
+        "for more details.",
+        source="manthanabc/paws#103, nanbingxyz/5ire#405",
+        check=_signature_missing,
+        only=_is_signing,
         **_GEMINI,
     ),
 )

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import takewhile
+from functools import cached_property
+from itertools import islice, takewhile
 from typing import Any
 
 from fake_models.provider_rules.rule import CAPTURED, Fields, ProviderRule, WireRules
@@ -26,13 +27,39 @@ class Body:
             if isinstance(tools, list)
             else []
         )
-        #: Each assistant message with calls: its index, the ids it calls, and the tool messages directly after it.
-        self.batches: list[tuple[int, list[Any], list[tuple[int, Fields]]]] = []
+
+    @cached_property
+    def calls(self) -> list[tuple[int, int, Fields]]:
+        """The calls of assistant messages that are objects, each with the index of its message and its own."""
+        return [
+            (i, j, call)
+            for i, message in self.messages
+            if message.get("role") == "assistant" and isinstance(message.get("tool_calls"), list)
+            for j, call in enumerate(message["tool_calls"])
+            if isinstance(call, dict)
+        ]
+
+    @cached_property
+    def batches(self) -> list[tuple[int, list[Any], list[tuple[int, Fields]]]]:
+        """Each assistant message with calls: its index, the ids it calls, and the tool messages directly after it."""
+        found = []
         for at, (i, message) in enumerate(self.messages):
             calls = message.get("tool_calls")
             if calls and message.get("role") == "assistant" and isinstance(calls, list):
-                results = takewhile(lambda later: later[1].get("role") == "tool", self.messages[at + 1 :])
-                self.batches.append((i, [_get(call, "id") for call in calls], list(results)))
+                results = takewhile(lambda later: later[1].get("role") == "tool", islice(self.messages, at + 1, None))
+                found.append((i, [_get(call, "id") for call in calls], list(results)))
+        return found
+
+
+def _has(body: Body) -> set[str]:
+    """The keys that most bodies do not have, `tool_calls` of messages among them, and `results`, the tools' messages."""
+    has = {key for key in ("tools", "tool_choice") if key in body.data}
+    for _, message in body.messages:
+        if "tool_calls" in message:
+            has.add("tool_calls")
+        if message.get("role") == "tool":
+            has.add("results")
+    return has
 
 
 def _get(value: Any, key: str) -> Any:
@@ -42,6 +69,10 @@ def _get(value: Any, key: str) -> Any:
 # No set: a role of an odd body may be unhashable.
 ROLES = ("system", "assistant", "user", "function", "tool", "developer")
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]+")
+#: What some models take as a name.
+DOTTED_NAME = re.compile(r"[a-zA-Z0-9_.-]+")
+#: The provider's words for what came instead of a text.
+KINDS = {dict: "an object", list: "an array", type(None): "null"}
 #: What an assistant may say in place of content.
 INSTEAD_OF_CONTENT = ("tool_calls", "function_call", "refusal", "audio")
 REASONING_MODEL = re.compile(r"(o\d|gpt-5)")
@@ -123,6 +154,32 @@ def _content_null(body: Body) -> Iterator[Fields]:
             yield {"i": i}
 
 
+def _content_no_text(body: Body) -> Iterator[Fields]:
+    for i, message in body.messages:
+        if isinstance(message.get("content"), dict):
+            yield {"i": i}
+
+
+def _call_id_null(body: Body) -> Iterator[Fields]:
+    yield from ({"i": i, "j": j} for i, j, call in body.calls if call.get("id", "") is None)
+
+
+def _call_id_missing(body: Body) -> Iterator[Fields]:
+    yield from ({"i": i, "j": j} for i, j, call in body.calls if "id" not in call)
+
+
+def _call_type_missing(body: Body) -> Iterator[Fields]:
+    yield from ({"i": i, "j": j} for i, j, call in body.calls if "type" not in call)
+
+
+def _call_arguments_no_text(body: Body) -> Iterator[Fields]:
+    for i, j, call in body.calls:
+        function = call.get("function")
+        kind = KINDS.get(type(function.get("arguments", ""))) if isinstance(function, dict) else None
+        if kind is not None:
+            yield {"i": i, "j": j, "kind": kind}
+
+
 def _tool_calls_empty(body: Body) -> Iterator[Fields]:
     for i, message in body.messages:
         if message.get("role") == "assistant" and message.get("tool_calls") == []:
@@ -142,8 +199,20 @@ def _tool_name_empty(body: Body) -> Iterator[Fields]:
 
 def _tool_name_pattern(body: Body) -> Iterator[Fields]:
     for i, name in body.tool_names:
-        if isinstance(name, str) and name and not TOOL_NAME.fullmatch(name):
+        if isinstance(name, str) and name and not DOTTED_NAME.fullmatch(name):
             yield {"i": i}
+
+
+def _tool_name_dot(body: Body) -> Iterator[Fields]:
+    for i, name in body.tool_names:
+        dotted = isinstance(name, str) and DOTTED_NAME.fullmatch(name) and not TOOL_NAME.fullmatch(name)
+        if dotted and not REASONING_MODEL.match(str(body.data.get("model"))):
+            yield {"i": i}
+
+
+def _stream_options_alone(body: Body) -> Iterator[Fields]:
+    if body.data.get("stream_options") is not None and body.data.get("stream") is not True:
+        yield {}
 
 
 def _choice_without_tools(body: Body) -> Iterator[Fields]:
@@ -165,10 +234,16 @@ def _max_tokens_on_reasoning_model(body: Body) -> Iterator[Fields]:
         yield {}
 
 
+def _tool_call_id_missing(body: Body) -> Iterator[Fields]:
+    for i, message in body.messages:
+        if message.get("role") == "tool" and message.get("tool_call_id") is None:
+            yield {"i": i}
+
+
 def _missing_results(body: Body) -> Iterator[Fields]:
     for i, calls, results in body.batches:
         answered = [message.get("tool_call_id") for _, message in results]
-        missing = [call for call in calls if call not in answered]
+        missing = [call for call in calls if call is None or call not in answered]
         if missing:
             yield {"i": i, "ids": ", ".join(map(str, missing))}
 
@@ -183,8 +258,9 @@ def _orphans(body: Body) -> Iterator[Fields]:
 def _unknown_call_ids(body: Body) -> Iterator[Fields]:
     for _, calls, results in body.batches:
         for _, message in results:
-            if message.get("tool_call_id") not in calls:
-                yield {"id": message.get("tool_call_id")}
+            call_id = message.get("tool_call_id")
+            if call_id is not None and call_id not in calls:
+                yield {"id": call_id}
 
 
 def _duplicate_results(body: Body) -> Iterator[Fields]:
@@ -269,6 +345,67 @@ _ROWS = (
         **_CHAT,
     ),
     ProviderRule(
+        id="content_no_text",
+        code="invalid_type",
+        param="messages[{i}].content",
+        message="Invalid type for 'messages[{i}].content': expected one of a string or array of objects, but got an object instead.",
+        source="pydantic/pydantic-ai#2653",
+        confidence="A",
+        mode="enforce",
+        check=_content_no_text,
+        **_CHAT,
+    ),
+    ProviderRule(
+        id="call_id_null",
+        code="invalid_type",
+        param="messages[{i}].tool_calls[{j}].id",
+        message="Invalid type for 'messages[{i}].tool_calls[{j}].id': expected a string, but got null instead.",
+        source="VectorlyApp/bluebox#115",
+        confidence="A",
+        mode="enforce",
+        check=_call_id_null,
+        about="tool_calls",
+        **_CHAT,
+    ),
+    # Observed, but such a call counts as one without a result, for which the request is refused.
+    ProviderRule(
+        id="call_id_missing",
+        code="missing_required_parameter",
+        param="messages[{i}].tool_calls[{j}].id",
+        message="Missing required parameter: 'messages[{i}].tool_calls[{j}].id'.",
+        source="the message alone, in a log of a gateway; the provider says the same of other keys",
+        confidence="B",
+        mode="observe",
+        check=_call_id_missing,
+        about="tool_calls",
+        **_CHAT,
+    ),
+    ProviderRule(
+        id="call_type_missing",
+        code="missing_required_parameter",
+        param="messages[{i}].tool_calls[{j}].type",
+        message="Missing required parameter: 'messages[{i}].tool_calls[{j}].type'.",
+        source="langchain-ai/langchain-azure#35, the message alone",
+        confidence="B",
+        mode="observe",
+        check=_call_type_missing,
+        about="tool_calls",
+        **_CHAT,
+    ),
+    # Quoted for an object; an array and null are told of in the same words elsewhere.
+    ProviderRule(
+        id="call_arguments_no_text",
+        code="invalid_type",
+        param="messages[{i}].tool_calls[{j}].function.arguments",
+        message="Invalid type for 'messages[{i}].tool_calls[{j}].function.arguments': expected a string, but got {kind} instead.",
+        source="aaif-goose/goose-mobile#20",
+        confidence="A",
+        mode="enforce",
+        check=_call_arguments_no_text,
+        about="tool_calls",
+        **_CHAT,
+    ),
+    ProviderRule(
         id="assistant_tool_calls_empty",
         code="empty_array",
         param="messages[{i}].tool_calls",
@@ -278,6 +415,7 @@ _ROWS = (
         confidence="A",
         mode="enforce",
         check=_tool_calls_empty,
+        about="tool_calls",
         **_CHAT,
     ),
     ProviderRule(
@@ -289,6 +427,7 @@ _ROWS = (
         confidence="B",
         mode="enforce",
         check=_tools_empty,
+        about="tools",
         **_CHAT,
     ),
     ProviderRule(
@@ -301,6 +440,7 @@ _ROWS = (
         confidence="A",
         mode="enforce",
         check=_tool_name_empty,
+        about="tools",
         **_CHAT,
     ),
     ProviderRule(
@@ -313,6 +453,21 @@ _ROWS = (
         confidence="A",
         mode="enforce",
         check=_tool_name_pattern,
+        about="tools",
+        **_CHAT,
+    ),
+    # The pattern that o4-mini quoted has the dot; which other models take one is not known.
+    ProviderRule(
+        id="tool_name_dot",
+        code="invalid_value",
+        param="tools[{i}].function.name",
+        message="Invalid 'tools[{i}].function.name': string does not match pattern. Expected a string that matches the pattern "
+        "'^[a-zA-Z0-9_-]+$'.",
+        source="run-llama/llama_index#16093, against danishjsheikh/swagger-mcp#13 (o4-mini)",
+        confidence="B",
+        mode="observe",
+        check=_tool_name_dot,
+        about="tools",
         **_CHAT,
     ),
     ProviderRule(
@@ -324,6 +479,7 @@ _ROWS = (
         confidence="A",
         mode="enforce",
         check=_choice_without_tools,
+        about="tool_choice",
         **_CHAT,
     ),
     # The provider still speaks of functions here although the request says tools.
@@ -336,6 +492,7 @@ _ROWS = (
         confidence="A",
         mode="enforce",
         check=_choice_unknown,
+        about="tool_choice",
         **_CHAT,
     ),
     ProviderRule(
@@ -349,6 +506,29 @@ _ROWS = (
         check=_max_tokens_on_reasoning_model,
         **_CHAT,
     ),
+    ProviderRule(
+        id="stream_options_without_stream",
+        code=None,
+        param="stream_options",
+        message="The 'stream_options' parameter is only allowed when 'stream' is enabled.",
+        source="BerriAI/litellm#5803",
+        confidence="A",
+        mode="enforce",
+        check=_stream_options_alone,
+        **_CHAT,
+    ),
+    ProviderRule(
+        id="tool_call_id_missing",
+        code=None,
+        param="messages.[{i}].tool_call_id",
+        message="Missing parameter 'tool_call_id': messages with role 'tool' must have a 'tool_call_id'.",
+        source="MadcowD/ell#325, run-llama/multi-agent-concierge#16",
+        confidence="A",
+        mode="enforce",
+        check=_tool_call_id_missing,
+        about="results",
+        **_CHAT,
+    ),
     # Which message the index means is not established; this one names the assistant's.
     ProviderRule(
         id="missing_tool_results",
@@ -360,6 +540,7 @@ _ROWS = (
         confidence="A",
         mode="enforce",
         check=_missing_results,
+        about="tool_calls",
         **_CHAT,
     ),
     ProviderRule(
@@ -371,6 +552,7 @@ _ROWS = (
         confidence="A",
         mode="enforce",
         check=_orphans,
+        about="results",
         **_CHAT,
     ),
     ProviderRule(
@@ -382,6 +564,7 @@ _ROWS = (
         confidence="B",
         mode="enforce",
         check=_unknown_call_ids,
+        about="results",
         **_CHAT,
     ),
     ProviderRule(
@@ -393,8 +576,9 @@ _ROWS = (
         confidence="A",
         mode="enforce",
         check=_duplicate_results,
+        about="results",
         **_CHAT,
     ),
 )
 
-RULES = WireRules("openai_chat", Body, _ROWS)
+RULES = WireRules("openai_chat", Body, _ROWS, _has)

@@ -5,29 +5,45 @@ from functools import cached_property
 from typing import Any
 
 from fake_models.provider_rules.rule import Fields
+from fake_models.wire.memory import Earlier
+from fake_models.wire.openai_responses_memory import CONTINUES, is_reference
 
+#: The kind of a call and its id.
+Called = tuple[str, Any]
 #: Keys that stand for what the provider has stored.
-ELSEWHERE = ("previous_response_id", "conversation", "prompt")
+ELSEWHERE = (CONTINUES, "conversation", "prompt")
+
+#: What a result answers; an item of the same name that ends in _output is one.
+CALLS = ("function_call", "custom_tool_call")
 
 
 class Body:
-    """A raw request body and what several rules look for in it, found once."""
+    """
+    A raw request body and what several rules look for in it, found once.
+
+    One that went on from a stored response comes resumed: what still names a response names one that is not stored.
+    """
 
     def __init__(self, data: Fields) -> None:
         self.data = data
 
     @cached_property
     def items(self) -> list[tuple[int, Fields]]:
-        """The input items that are objects, each with its index."""
+        """The items of this request's own input that are objects, each with its index there."""
         given = self.data.get("input")
-        return [(i, item) for i, item in enumerate(given if isinstance(given, list) else ()) if _is_object(item)]
+        own = [item for item in given if not isinstance(item, Earlier)] if isinstance(given, list) else ()
+        return [(i, item) for i, item in enumerate(own) if _is_object(item)]
+
+    @cached_property
+    def conversation(self) -> list[Fields]:
+        """The items of the input that are objects, those before that the provider kept too."""
+        given = self.data.get("input")
+        return [item for item in given if _is_object(item)] if isinstance(given, list) else []
 
     @cached_property
     def messages(self) -> list[tuple[int, Fields]]:
         """The items that are messages: those that say so, and those without a type unless they only refer to an item."""
-        return [
-            (i, item) for i, item in self.items if item.get("type") in (None, "message") and not _is_reference(item)
-        ]
+        return [(i, item) for i, item in self.items if item.get("type") in (None, "message") and not is_reference(item)]
 
     @cached_property
     def content_parts(self) -> list[tuple[int, int, Any, Fields]]:
@@ -52,40 +68,39 @@ class Body:
         return [(i, tool) for i, tool in self.tools if tool.get("type") == "function"]
 
     @cached_property
-    def pairing(self) -> tuple[list[Any], list[Any], list[Any]]:
+    def pairing(self) -> tuple[list[Called], list[Called], list[Called]]:
         """
-        The ids of calls without an output, of outputs without a call, and of outputs to a call that has one already.
+        The calls without an output, those of outputs without a call, and those of outputs to a call that has one already.
 
-        An output answers the oldest call of its id that stands before it and has none yet.
+        An output answers the oldest call of its kind and id that stands before it and has none yet; a null id is nobody's.
+        Items that leave the id out are told of elsewhere.
         """
-        waiting: list[Any] = []
-        answered: list[Any] = []
-        orphans: list[Any] = []
-        repeated: list[Any] = []
-        for _, item in self.items:
-            call_id = item.get("call_id")
-            if item.get("type") == "function_call":
-                waiting.append(call_id)
-            elif item.get("type") == "function_call_output":
-                if call_id in waiting:
-                    waiting.remove(call_id)
-                    answered.append(call_id)
-                else:
-                    (repeated if call_id in answered else orphans).append(call_id)
+        waiting: list[Called] = []
+        answered: list[Called] = []
+        orphans: list[Called] = []
+        repeated: list[Called] = []
+        for item in self.conversation:
+            kind = item.get("type")
+            if not isinstance(kind, str) or "call_id" not in item:
+                continue
+            called = (kind.removesuffix("_output"), item["call_id"])
+            if kind in CALLS:
+                waiting.append(called)
+            elif called[0] not in CALLS:
+                continue
+            elif called in waiting and called[1] is not None:
+                waiting.remove(called)
+                answered.append(called)
+            else:
+                (repeated if called in answered else orphans).append(called)
         return waiting, orphans, repeated
 
     @property
     def continues(self) -> bool:
         """Whether the provider holds a part of the conversation that this body does not show."""
         stored = any(self.data.get(key) is not None for key in ELSEWHERE)
-        return stored or any(_is_reference(item) for _, item in self.items)
+        return stored or any(map(is_reference, self.conversation))
 
 
 def _is_object(value: Any) -> bool:
     return isinstance(value, Mapping)
-
-
-def _is_reference(item: Fields) -> bool:
-    """Whether an item only names one that the provider has stored; such items may leave their type out."""
-    kind = item.get("type")
-    return kind == "item_reference" or (kind is None and "id" in item and "role" not in item)

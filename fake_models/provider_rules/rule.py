@@ -1,6 +1,6 @@
 """One refusal of a provider as data, and those of one wire. Pure; knows no wire and sends nothing."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,6 +12,15 @@ Fields = Mapping[str, Any]
 #: Finds every breach in a body as its wire reads it, and names what the row's texts need to tell of it. Never raises.
 Check = Callable[[Any], Iterator[Fields]]
 
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a request beside its body: the model it asks, and the ids of the calls that came with a thought."""
+
+    model: str = ""
+    thoughts: Collection[str] = ()
+
+
 #: Where several wires' texts were captured.
 CAPTURED = "validation parity table of kangminlee-maker/local-OAuth-CLI-API-adapter, direct observations 2026-08-30 to 2026-09-04"
 
@@ -22,7 +31,9 @@ class ProviderRule:
     One refusal. `message` and `param` are format strings over the fields that `check` names.
 
     `id` is unique within its wire. `source` says where the text was seen. A row whose mode is `off` is kept because the
-    refusal is real, though no loop can be blamed for it.
+    refusal is real, though no loop can be blamed for it. `about` is what a body must have, as its wire's `WireRules.has` tells,
+    for the row to find anything in it; without it the row always looks. `only` says of a finding whether it counts, where that
+    hangs on what the body does not tell.
     """
 
     id: str
@@ -36,6 +47,8 @@ class ProviderRule:
     confidence: Literal["A", "B"]
     mode: Mode
     check: Check
+    about: str | None = None
+    only: Callable[[Fields, Known], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +57,13 @@ class WireRules:
     What one wire's provider refuses, in the order in which it looks.
 
     `read` makes of a raw body what the checks look at, so that what several of them need is found once; it never raises.
+    `has` names what stands in such a body, for the rows that are about that alone.
     """
 
     wire: str
     read: Callable[[Fields], Any]
     rules: tuple[ProviderRule, ...]
+    has: Callable[[Any], Collection[str]] = lambda _: ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,19 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from fake_models.messages import ErrorReply, ModelRequest, Part, Reply, Stop, Text, Thinking, ToolCall, Usage
+from fake_models.messages import (
+    ErrorEvent,
+    ErrorReply,
+    ModelRequest,
+    Part,
+    Reply,
+    Stop,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
+from fake_models.provider_rules.anthropic_thoughts import SIGNATURE
 from fake_models.wire.anthropic_quirks import QUIRKS
 from fake_models.wire.anthropic_requests import NAME, decode
 from fake_models.wire.codec import Codec, Pieces, Stamp, UsualError, compact, spelled
@@ -16,10 +28,13 @@ from fake_models.wire.codec import Codec, Pieces, Stamp, UsualError, compact, sp
 STOP_REASONS = MappingProxyType[Stop, str](
     {"stop": "end_turn", "length": "max_tokens", "filter": "refusal", "tool_calls": "tool_use"}
 )
-#: Proves a thought to the provider when it comes back. Opaque to agents, who must return it as it is.
-SIGNATURE = "c2lnbmF0dXJl"
 #: What stopped a reply whose `finish` is stop_sequence; a script says only that something did.
 STOP_SEQUENCE = "###"
+#: What the provider says where there is no credit left; it documents 402 for it and answers 400 (anthropics/anthropic-sdk-typescript#618).
+NO_CREDIT = (
+    "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase "
+    "credits."
+)
 #: How usage is counted where a script gives none.
 BYTES_PER_TOKEN = 4
 #: Providers give every request an id of its own; nothing here tells two errors apart, so neither does this.
@@ -59,11 +74,23 @@ def carried(reply: Reply, request: ModelRequest) -> Reply:
     It knows no null text: such a part is no part. Arguments stream as text, whatever they hold. In a whole body they are a
     JSON value: text that is none goes out as a JSON string, which keeps what the model said and is no object either, and
     empty text as the empty object, which is what a stream without arguments comes to. It always reports usage, and clients
-    refuse a reply without figures: where a script gives none, they are counted at four bytes a token.
+    refuse a reply without figures: where a script gives none, they are counted at four bytes a token. It has no rate limit
+    that means a spent quota: one that a script tells of by its code alone is the bad request that the provider makes of it.
     """
+    if reply.error is not None:
+        reply = replace(reply, error=_spent_credit(reply.error))
+    if isinstance(reply.broken, ErrorEvent):
+        reply = replace(reply, broken=replace(reply.broken, error=_spent_credit(reply.broken.error)))
     parts = tuple(part for part in reply.parts if part != Text(None))
     said = parts if request.stream else tuple(map(_wholly, parts))
     return replace(reply, parts=said, usage=reply.usage or _counted(request, parts))
+
+
+def _spent_credit(error: ErrorReply) -> ErrorReply:
+    own_words = error.message or error.type or error.body is not None
+    if own_words or (error.status, error.code) != (429, "insufficient_quota"):
+        return error
+    return replace(error, status=400, code=None, message=NO_CREDIT)
 
 
 def _counted(request: ModelRequest, parts: tuple[Part, ...]) -> Usage:
@@ -89,7 +116,7 @@ def chunks(reply: Reply, stamp: Stamp, request: ModelRequest, pieces: Pieces) ->
     """
     Payloads of a streamed reply, but for the last event, which is the trailer.
 
-    Output tokens are told twice and are a running total: the few that are there when the message starts, and all at its end.
+    Usage is told twice, as a total so far: with the few output tokens that are there when the message starts, and all at its end.
     """
     spent = reply.usage
     begun = {} if spent is None else _spent(spent.input, min(spent.output, 1))
@@ -103,7 +130,7 @@ def chunks(reply: Reply, stamp: Stamp, request: ModelRequest, pieces: Pieces) ->
             {"type": "content_block_stop", "index": index},
         )
     )
-    usage = {} if spent is None else {"output_tokens": spent.output}
+    usage = {} if spent is None else _spent(spent.input, spent.output)
     return (
         {"type": "message_start", "message": start},
         *said,
@@ -126,6 +153,14 @@ def error_event(reply: ErrorReply) -> dict[str, Any]:
     full = spelled(reply, USUAL_ERRORS, UsualError(reply.status, None, kind, f"HTTP status {reply.status}."))
     details = {} if reply.code is None else {"details": {"error_code": reply.code}}
     return {"type": "error", "error": {**details, "type": full.type, "message": full.message}}
+
+
+def says(payload: Any) -> int:
+    """See `Codec.says`. A call begins with its block; signatures, and the empty piece that opens arguments, say nothing."""
+    if payload["type"] == "content_block_start":
+        return int(payload["content_block"]["type"] == "tool_use")
+    delta = payload.get("delta", {})
+    return int(any(delta.get(piece) for piece in ("text", "thinking", "partial_json")))
 
 
 def frame(payload: Any) -> bytes:
@@ -175,7 +210,7 @@ def _wholly(part: Part) -> Part:
     if not isinstance(part, ToolCall):
         return part
     said = _input(part.arguments)
-    as_sent = part.arguments if _is_json(part.arguments) else compact(said).decode("utf-8", "surrogatepass")
+    as_sent = part.arguments if _is_json(part.arguments) else compact(said).decode()
     return replace(part, arguments=as_sent)
 
 
@@ -219,9 +254,11 @@ CODEC = Codec(
     chunks=chunks,
     error=error,
     error_event=error_event,
+    says=says,
     frame=frame,
     trailer=frame({"type": "message_stop"}),
     stream_type="text/event-stream",
+    reply_prefix="msg_",
     comment=frame({"type": "ping"}),
     carried=carried,
     quirks=QUIRKS,

@@ -32,13 +32,13 @@ def _with_null_usage(payload: Payload) -> Payload:
     return {**payload, "usage": None} if payload["type"] in {"message_delta", "message"} else payload
 
 
-def _counted_twice(chunks: Chunks) -> Chunks:
-    start, *said, end = chunks
-    return (start, *said, {**end, "usage": {**start["message"]["usage"], **end["usage"]}})
+def _bare(chunks: Chunks) -> Chunks:
+    *said, end = chunks
+    return (*said, {**end, "usage": {key: end["usage"][key] for key in end["usage"] if key == "output_tokens"}})
 
 
 def _counted_last(chunks: Chunks) -> Chunks:
-    start, *said, end = _counted_twice(chunks)
+    start, *said, end = chunks
     message = start["message"]
     return ({**start, "message": {**message, "usage": dict.fromkeys(message["usage"], 0)}}, *said, end)
 
@@ -53,8 +53,8 @@ QUIRKS = MappingProxyType[str, Quirk](
         "duplicate_ids": DUPLICATE_IDS,
         # sgl-project/sglang#24293
         "text_after_calls": Quirk("texts come after the calls", reply=_texts_last),
-        # The provider itself does this where it ran tools of its own.
-        "usage_cumulative": Quirk("the last event tells the input tokens again, as a total", chunks=_counted_twice),
+        # The provider itself did so once: decolua/9router#2209, docker/docker-agent#4360.
+        "usage_bare": Quirk("the last event tells the output tokens alone", chunks=_bare),
         # sgl-project/sglang#20678
         "usage_last": Quirk("input tokens are 0 at the start and told with the last event", chunks=_counted_last),
         # farion1231/cc-switch#2303, Alishahryar1/free-claude-code#209. The official client's own reader of streams fails on it.

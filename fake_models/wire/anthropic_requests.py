@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fake_models.messages import Message, ModelRequest, ToolCall, ToolSpec
-from fake_models.wire.codec import compact, mapping, mappings, text
+from fake_models.wire.codec import compact, mapping, mappings, measured, text
 
 NAME = "anthropic_messages"
 
@@ -32,7 +32,7 @@ def decode(body: Mapping[str, Any], path: str = "") -> ModelRequest:  # noqa: AR
         tool_choice=_tool_choice(mapping(fields.get("tool_choice"))),
         stream=fields.get("stream") is True,
         include_usage=True,
-        size=len(compact(messages)) + (len(compact(fields["system"])) if system else 0),
+        measured=measured(messages, *(one["content"] for one in system)),
     )
 
 
@@ -60,7 +60,7 @@ def _joined(content: Any) -> str | None:
 
 
 def _tool_call(block: Mapping[str, Any]) -> ToolCall:
-    arguments = compact(block["input"]).decode("utf-8", "surrogatepass") if "input" in block else ""
+    arguments = compact(block["input"]).decode() if "input" in block else ""
     return ToolCall(id=_id(block.get("id")), name=text(block.get("name")), arguments=arguments)
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
-from fake_models.messages import ErrorReply, ModelRequest, Reply, ToolCall
+from fake_models.messages import ErrorEvent, ErrorReply, ModelRequest, NoConnection, Reply, ToolCall
+from fake_models.wire.memory import Kept, Memory, remembered
 
 #: Cuts a text into the pieces that stream one by one; joined they are the text again, and none is empty.
 Pieces = Callable[[str], tuple[str, ...]]
@@ -19,9 +20,9 @@ def compact(value: Any) -> bytes:
     """
     JSON as providers send it: no spaces, and UTF-8 unescaped, so that a cut can fall inside a character.
 
-    Never raises on what JSON can hold; a lone surrogate goes out as its three bytes, which `json.loads` reads back.
+    Never raises on what JSON can hold; a lone surrogate, which UTF-8 cannot, is escaped.
     """
-    return _written(value).encode("utf-8", "surrogatepass")
+    return _written(value).encode("utf-8", "backslashreplace")
 
 
 #: U+2028, U+2029 and U+0085: no end of a line in JSON, but one to clients that split text and not bytes.
@@ -49,6 +50,11 @@ def mapping(value: Any) -> Mapping[str, Any]:
 def mappings(value: Any) -> tuple[Mapping[str, Any], ...]:
     """The objects of a list in a request; what is no object is left out, and what is no list has none."""
     return tuple([item for item in value if isinstance(item, dict)]) if isinstance(value, list | tuple) else ()
+
+
+def measured(*parts: Any) -> Callable[[], int]:
+    """What gives the bytes of these parts of a request as compact JSON, together."""
+    return lambda: sum(len(compact(part)) for part in parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +152,12 @@ class Codec:
     payload into bytes, `trailer` ends the stream and `comment` is what keeps it alive between two frames, empty where the
     wire has no such thing. `error` gives the body of an error, `error_event` the payload that tells of it in mid-stream. `following`
     fits that one to the payloads sent before it, where they have numbers or an id that it must go on with.
-    `lacks` names what it has no word for, so that nobody is judged by that.
+    `says` counts what a payload of a stream tells of the reply, 0 where it tells nothing (an opening, a ping, an end): a piece of
+    text, of thinking or of arguments is one, and so is a call that begins, with its name. Where the wire never splits a call it
+    is two, as its name and its arguments are elsewhere, so that a break between them falls before it.
+    `reply_prefix` is how the ids of replies begin: clients tell by it whose reply they hold.
+    `lacks` names what it has no word for, so that nobody is judged by that. `memory` is how its requests can go on from an
+    earlier reply, None where each holds all of its conversation.
     `quirks` are applied in the order in which they stand here, whatever the order they are asked for in.
     """
 
@@ -159,14 +170,17 @@ class Codec:
     chunks: Callable[[Reply, Stamp, ModelRequest, Pieces], tuple[Any, ...]]
     error: Callable[[ErrorReply], Any]
     error_event: Callable[[ErrorReply], Any]
+    says: Callable[[Any], int]
     frame: Callable[[Any], bytes]
     trailer: bytes
     stream_type: str
     comment: bytes = b""
+    reply_prefix: str = "reply_"
     carried: Callable[[Reply, ModelRequest], Reply] = _all_of_it
     quirks: Mapping[str, Quirk] = field(default_factory=lambda: MappingProxyType({}))
     lacks: frozenset[Word] = frozenset()
     following: Callable[[Any, tuple[Any, ...]], Any] = _alone
+    memory: Memory | None = None
 
 
 def quirks(codec: Codec, reply: Reply) -> tuple[Quirk, ...]:
@@ -180,3 +194,14 @@ def told(codec: Codec, reply: Reply, request: ModelRequest) -> Reply:
     for quirk in quirks(codec, said):
         said = quirk.reply(said)
     return said
+
+
+def remembering(codec: Codec, before: Kept, body: Mapping[str, Any], reply: Reply, stamp: Stamp) -> Kept:
+    """
+    What a provider keeps after a reply, to a body that was sent or made whole; nothing new on a wire without a memory.
+
+    A reply that breaks off on its way was made all the same and is kept. One that ends in an error was not.
+    """
+    if codec.memory is None or reply.error is not None or isinstance(reply.broken, ErrorEvent | NoConnection):
+        return before
+    return remembered(before, codec.memory.kept(body, lambda: codec.whole(reply, stamp)))

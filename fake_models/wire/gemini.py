@@ -114,6 +114,13 @@ def error(reply: ErrorReply) -> dict[str, Any]:
     return {"error": {**told, "details": details} if details else told}
 
 
+def says(payload: Any) -> int:
+    """See `Codec.says`. Calls are never split, and those in a row never parted."""
+    contents = [candidate.get("content") or {} for candidate in payload.get("candidates", ())]
+    parts = [part for content in contents for part in content.get("parts", ())]
+    return sum(2 if "functionCall" in part else bool(part.get("text")) for part in parts)
+
+
 def frame(payload: Any) -> bytes:
     """One server-sent event."""
     return b"data: " + one_line(payload) + b"\n\n"
@@ -207,6 +214,7 @@ CODEC = Codec(
     chunks=chunks,
     error=error,
     error_event=error,
+    says=says,
     frame=frame,
     trailer=b"",
     stream_type="text/event-stream",

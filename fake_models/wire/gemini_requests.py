@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fake_models.messages import Message, ModelRequest, ToolCall, ToolSpec
-from fake_models.wire.codec import compact, mapping, mappings, text
+from fake_models.wire.codec import compact, mapping, mappings, measured, text
 
 NAME = "gemini"
 
@@ -40,7 +40,7 @@ def decode(body: Mapping[str, Any], path: str = "") -> ModelRequest:
         tool_choice=_tool_choice(mapping(_either(fields, "toolConfig", "tool_config"))),
         stream=method == "streamGenerateContent" or fields.get("stream") is True,
         include_usage=True,
-        size=sum(len(compact(said)) for said in (system, contents) if said is not None),
+        measured=measured(*(said for said in (system, contents) if said is not None)),
     )
 
 
@@ -72,7 +72,7 @@ def _messages(contents: tuple[Mapping[str, Any], ...]) -> list[Message]:
         made = []
         for call in _of_kind(parts, "functionCall", "function_call"):
             own_id, made_up = text(call.get("id")), f"made_up_{next(call_number)}"
-            arguments = compact(mapping(call.get("args"))).decode("utf-8", "surrogatepass")
+            arguments = compact(mapping(call.get("args"))).decode()
             made.append(ToolCall(own_id or made_up, text(call.get("name")), arguments))
             unanswered.append((own_id, made[-1]))
         words = _text(parts)
@@ -113,7 +113,7 @@ def _returned(response: Mapping[str, Any]) -> str:
     value: Any = mapping(response.get("response"))
     if len(value) == 1:
         value = next((value[key] for key in WRAPPERS if key in value), value)
-    return value if isinstance(value, str) else compact(value).decode("utf-8", "surrogatepass")
+    return value if isinstance(value, str) else compact(value).decode()
 
 
 def _of_kind(parts: tuple[Mapping[str, Any], ...], camel: str, snake: str) -> list[Mapping[str, Any]]:

@@ -87,6 +87,12 @@ def error(reply: ErrorReply) -> dict[str, Any]:
     return {"error": full.message}
 
 
+def says(payload: Any) -> int:
+    """See `Codec.says`. A call is never split."""
+    message = payload["message"]
+    return 2 * len(message.get("tool_calls", ())) + bool(message["content"] or message.get("thinking"))
+
+
 def frame(payload: Any) -> bytes:
     """One line. Clients read every line as JSON, so there is no empty one and no comment."""
     return one_line(payload) + b"\n"
@@ -146,7 +152,7 @@ def _carried(part: Part) -> Part:
         case Text(text=None):
             return Text("")
         case ToolCall():
-            arguments = compact(_object(part.arguments)).decode("utf-8", "surrogatepass")
+            arguments = compact(_object(part.arguments)).decode()
             return replace(part, id=part.id or None, arguments=arguments)
         case _:
             return part
@@ -200,6 +206,7 @@ CODEC = Codec(
     chunks=chunks,
     error=error,
     error_event=error,
+    says=says,
     frame=frame,
     trailer=b"",
     stream_type="application/x-ndjson",

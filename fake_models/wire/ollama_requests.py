@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fake_models.messages import Message, ModelRequest, ToolCall, ToolSpec
-from fake_models.wire.codec import compact, mapping, mappings, text
+from fake_models.wire.codec import compact, mapping, mappings, measured, text
 
 NAME = "ollama"
 
@@ -25,7 +25,7 @@ def decode(body: Mapping[str, Any], path: str = "") -> ModelRequest:  # noqa: AR
         tools=tuple(_tool_spec(tool) for tool in mappings(tools)) if isinstance(tools, list | tuple) else None,
         stream=fields.get("stream") is not False,
         include_usage=True,
-        size=len(compact(fields.get("messages", []))),
+        measured=measured(fields.get("messages", [])),
     )
 
 
@@ -72,9 +72,7 @@ def _tool_call(call: Mapping[str, Any], number: int) -> ToolCall:
     return ToolCall(
         id=text(call.get("id")) or f"#{number}",
         name=text(function.get("name")),
-        arguments=compact(arguments).decode("utf-8", "surrogatepass")
-        if isinstance(arguments, Mapping)
-        else text(arguments),
+        arguments=compact(arguments).decode() if isinstance(arguments, Mapping) else text(arguments),
     )
 
 

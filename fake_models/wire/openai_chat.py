@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fake_models.messages import ErrorReply, Message, ModelRequest, Reply, Stop, Text, Thinking, ToolCall, ToolSpec
-from fake_models.wire.codec import Codec, Pieces, Stamp, UsualError, compact, mapping, mappings, spelled, text
+from fake_models.wire.codec import Codec, Pieces, Stamp, UsualError, compact, mapping, mappings, measured, spelled, text
 from fake_models.wire.openai_chat_quirks import QUIRKS
 
 NAME = "openai_chat"
@@ -66,7 +66,7 @@ def decode(body: Mapping[str, Any], path: str = "") -> ModelRequest:  # noqa: AR
         tool_choice=_tool_choice(fields.get("tool_choice")),
         stream=fields.get("stream") is True,
         include_usage=mapping(fields.get("stream_options")).get("include_usage") is True,
-        size=len(compact(fields.get("messages", []))),
+        measured=measured(fields.get("messages", [])),
     )
 
 
@@ -110,6 +110,12 @@ def error(reply: ErrorReply) -> dict[str, Any]:
     kind = "server_error" if reply.status >= 500 else "invalid_request_error"
     full = spelled(reply, USUAL_ERRORS, UsualError(reply.status, None, kind, f"HTTP status {reply.status}."))
     return {"error": {"message": full.message, "type": full.type, "param": full.param, "code": full.code}}
+
+
+def says(payload: Any) -> int:
+    """See `Codec.says`. A call that a quirk sends whole is one all the same: a payload cannot tell it from a name told again."""
+    deltas = [mapping(choice.get("delta")) for choice in mappings(mapping(payload).get("choices"))]
+    return sum(any(delta.get(key) for key in ("content", "reasoning_content", "tool_calls")) for delta in deltas)
 
 
 def frame(payload: Any) -> bytes:
@@ -166,11 +172,11 @@ def _envelope(stamp: Stamp, kind: str) -> dict[str, Any]:
 
 
 def _message(message: Mapping[str, Any]) -> Message:
-    call_id = message.get("tool_call_id")
+    call_id, calls = message.get("tool_call_id"), message.get("tool_calls")
     return Message(
         text(message.get("role")),
         _joined(message.get("content")),
-        tuple(map(_tool_call, mappings(message.get("tool_calls")))),
+        tuple(map(_tool_call, mappings(calls))) if calls else (),
         call_id if isinstance(call_id, str) else None,
     )
 
@@ -218,9 +224,11 @@ CODEC = Codec(
     chunks=chunks,
     error=error,
     error_event=error,
+    says=says,
     frame=frame,
     trailer=b"data: [DONE]\n\n",
     stream_type="text/event-stream",
+    reply_prefix="chatcmpl-",
     comment=b": keep-alive\n\n",
     quirks=QUIRKS,
 )

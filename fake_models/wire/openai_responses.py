@@ -19,13 +19,17 @@ from fake_models.messages import (
     ToolCall,
     ToolSpec,
 )
-from fake_models.wire.codec import Codec, Pieces, Stamp, UsualError, compact, mapping, mappings, spelled, text
-from fake_models.wire.openai_responses_stream import FAILED, QUIRKS, events, following, frame
+from fake_models.wire.codec import Codec, Pieces, Stamp, UsualError, mapping, mappings, measured, spelled, text
+from fake_models.wire.openai_responses_memory import MEMORY
+from fake_models.wire.openai_responses_stream import FAILED, QUIRKS, events, following, frame, says
 
 NAME = "openai_responses"
 
 #: Why a reply is incomplete; the other stops complete it.
 INCOMPLETE_REASONS = MappingProxyType[Stop, str]({"length": "max_output_tokens", "filter": "content_filter"})
+
+#: What a reasoning item is sent back with where nothing is stored. Opaque to a client; it comes whether `include` asks or not.
+ENCRYPTED = "gAAAAABjb25mb3JtYW5jZQ=="
 
 #: Codes that the provider tells of in mid-stream by failing the response, not by an event of their own.
 FAILING_CODES = frozenset({"context_length_exceeded"})
@@ -69,9 +73,9 @@ def decode(body: Mapping[str, Any], path: str = "") -> ModelRequest:  # noqa: AR
     """
     Read a request. Never raises: what has another shape than the wire's is left out.
 
-    The conversation is what this request itself holds. A fake model stores nothing, so what `previous_response_id`,
-    `conversation` or an `item_reference` stand for is not there: such a request shows its new items only, and a result in
-    it may answer a call that is not among them.
+    The conversation is what this body itself holds: one that goes on from a stored response must be resumed before, see
+    `MEMORY`. What `conversation`, a stored `prompt` or an unknown id stand for is not there, so that a result may answer a
+    call that is not among the messages.
     """
     fields = mapping(body)
     tools = fields.get("tools")
@@ -84,7 +88,7 @@ def decode(body: Mapping[str, Any], path: str = "") -> ModelRequest:  # noqa: AR
         tool_choice=_tool_choice(fields.get("tool_choice")),
         stream=fields.get("stream") is True,
         include_usage=True,
-        size=sum(len(compact(part)) for part in conversation),
+        measured=measured(*conversation),
     )
 
 
@@ -94,9 +98,8 @@ def carried(reply: Reply, request: ModelRequest) -> Reply:  # noqa: ARG001 - on 
 
     Lost is whether a complete reply stopped by itself or for its calls: both are `completed`, so only the calls tell.
     """
-    if reply.stop in INCOMPLETE_REASONS:
-        return reply
-    return replace(reply, stop="tool_calls" if reply.calls else "stop")
+    stop: Stop = "tool_calls" if reply.calls else "stop"
+    return reply if reply.stop == stop or reply.stop in INCOMPLETE_REASONS else replace(reply, stop=stop)
 
 
 def whole(reply: Reply, stamp: Stamp) -> dict[str, Any]:
@@ -172,7 +175,8 @@ def _spelled(reply: ErrorReply) -> UsualError:
 
 def _item(part: Part, key: str) -> dict[str, Any]:
     if isinstance(part, Thinking):
-        return {"id": f"rs_{key}", "type": "reasoning", "summary": [{"type": "summary_text", "text": part.text}]}
+        summary = [{"type": "summary_text", "text": part.text}]
+        return {"id": f"rs_{key}", "type": "reasoning", "summary": summary, "encrypted_content": ENCRYPTED}
     if isinstance(part, Text):
         said: dict[str, Any] = {"type": "output_text", "annotations": [], "logprobs": [], "text": part.text}
         message = {"id": f"msg_{key}", "type": "message", "status": "completed", "role": "assistant"}
@@ -274,11 +278,14 @@ CODEC = Codec(
     chunks=chunks,
     error=error,
     error_event=error_event,
+    says=says,
     frame=frame,
     trailer=b"",
     stream_type="text/event-stream",
+    reply_prefix="resp_",
     comment=b": keep-alive\n\n",
     carried=carried,
     quirks=QUIRKS,
     following=following,
+    memory=MEMORY,
 )

@@ -45,6 +45,12 @@ def following(payload: Payload, sent: tuple[Payload, ...]) -> Payload:
     return {**numbered, "response": {**sent[0]["response"], "output": done, **payload["response"]}}
 
 
+def says(payload: Payload) -> int:
+    """See `Codec.says`. A call begins when its item is added, and is one then, even where a quirk adds it whole."""
+    kind = payload["type"]
+    return int(kind.endswith(".delta") or (kind == "response.output_item.added" and "name" in payload["item"]))
+
+
 def frame(payload: Payload) -> bytes:
     """One server-sent event; its name is the payload's type."""
     return f"event: {payload['type']}\ndata: ".encode() + compact(payload) + b"\n\n"
@@ -88,7 +94,7 @@ def _call(place: Payload, item: Payload, pieces: Pieces) -> Iterator[Payload]:
 #: What of an item is still empty when it is added, and the events that fill it.
 _BY_TYPE: Mapping[str, tuple[Payload, Callable[[Payload, Payload, Pieces], Iterator[Payload]]]] = {
     "message": ({"status": "in_progress", "content": []}, _message),
-    "reasoning": ({"summary": []}, _reasoning),
+    "reasoning": ({"summary": [], "encrypted_content": ""}, _reasoning),
     "function_call": ({"status": "in_progress", "arguments": ""}, _call),
 }
 

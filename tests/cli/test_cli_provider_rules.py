@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from conformance.cli import main
 from fake_models import chunking
 from fake_models.provider_rules import PROVIDER_RULES
+from fake_models.wire import CODECS
 
 NAMES = [f"{rule.wire}.{rule.id}" for rule in PROVIDER_RULES]
 
@@ -42,7 +43,31 @@ def test_an_id_that_several_wires_have_tells_of_each():
 def test_an_unknown_id_names_the_nearest_and_ends_with_2():
     result = conformance("provider-rules", "tools_empty_aray")
     assert result.exit_code == 2
-    assert "there is no provider rule 'tools_empty_aray'; did you mean 'tools_empty_array'" in result.output
+    assert "there is no provider rule and no wire 'tools_empty_aray'; did you mean 'tools_empty_array'? see" in result.output
+
+
+def test_an_id_that_is_like_no_other_names_none_but_the_command_that_lists_them():
+    result = conformance("provider-rules", "zzzzzz")
+    assert result.exit_code == 2
+    assert result.output.strip().endswith("no wire 'zzzzzz'; see `conformance provider-rules` for all there are")
+
+
+@pytest.mark.parametrize("wire", CODECS)
+def test_a_wires_name_lists_its_rules(wire):
+    lines = conformance("provider-rules", wire.upper()).stdout.splitlines()
+    assert [line.split()[0] for line in lines] == [name for name in NAMES if name.startswith(f"{wire}.")]
+
+
+@pytest.mark.parametrize("words", [["--page"], ["anthropic_messages"], ["anthropic_messages.tool_name_pattern"]])
+def test_a_providers_own_braces_are_shown_once_and_placeholders_stay(words):
+    shown = conformance("provider-rules", *words).stdout
+    assert "tools.{i}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'" in shown
+
+
+def test_the_refusal_of_a_body_that_no_rule_can_look_at_is_explained():
+    result = conformance("provider-rules", "BODY_NO_OBJECT")
+    assert result.exit_code == 0
+    assert "a body that is no JSON object in UTF-8 is refused with status 400" in result.output
 
 
 PAGE = Path(__file__).parents[2] / "docs/wires.md"

@@ -261,7 +261,7 @@ def test_a_stream_cut_in_a_call_at_the_token_limit_keeps_its_half():
 
 
 def test_a_stream_that_breaks_off_leaves_what_was_said_without_a_reason():
-    reply = Reply((Text("Hello"),), broken=Cut(after_chunks=3))
+    reply = Reply((Text("Hello"),), broken=Cut(after_chunks=2))
 
     assert helped(ReplyEndpoint(reply)) == {**HELLO, "stop": None}
 
@@ -278,7 +278,7 @@ def test_an_error_in_mid_stream_is_raised_in_the_providers_words():
 
 ENDED = (
     b'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},'
-    b'"usage":{"output_tokens":3}}\n\n'
+    b'"usage":{"input_tokens":11,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":3}}\n\n'
 )
 
 
@@ -330,7 +330,12 @@ def test_a_stream_has_the_events_of_the_provider_in_its_order():
         {
             "type": "message_delta",
             "delta": {"stop_reason": "tool_use", "stop_sequence": None},
-            "usage": {"output_tokens": 3},
+            "usage": {
+                "input_tokens": 11,
+                "cache_creation_input_tokens": 0,
+                "cache_read_input_tokens": 0,
+                "output_tokens": 3,
+            },
         },
     )
 
@@ -360,7 +365,7 @@ def test_usage_that_no_script_gives_is_counted_at_four_bytes_a_token(request_, u
     # 12 bytes asked, 9 + 2 said: three tokens each.
     reply = Reply((Text("时间点"), ToolCall("c1", "f", "{}")), stop="tool_calls")
 
-    assert told(CODEC, reply, replace(request_, size=12)).usage == Usage(*usage)
+    assert told(CODEC, reply, replace(request_, measured=lambda: 12)).usage == Usage(*usage)
 
 
 def test_a_reply_that_says_no_usage_names_no_figure():
@@ -423,6 +428,44 @@ def test_an_overflow_is_told_in_the_providers_words_and_its_code_among_the_detai
     }
 
 
+CREDIT = (
+    "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase "
+    "credits."
+)
+
+
+def test_a_spent_quota_is_the_bad_request_that_the_provider_makes_of_it():
+    # The words and the status of anthropics/anthropic-sdk-typescript#618; they do not ask to come back later.
+    spent = ErrorReply(429, "", code="insufficient_quota", retry_after_s=0)
+    with pytest.raises(anthropic.BadRequestError) as caught:
+        blocking(ReplyEndpoint(Reply(error=spent)))
+
+    assert caught.value.body["error"] == {"type": "invalid_request_error", "message": CREDIT}
+    assert told(CODEC, Reply(error=spent), PLAIN).error.status == 400
+
+
+def test_a_spent_quota_is_told_in_mid_stream_in_the_same_words():
+    reply = Reply((Text("Hello"),), broken=ErrorEvent(ErrorReply(429, "", code="insufficient_quota"), after_chunks=2))
+
+    with pytest.raises(anthropic.APIStatusError) as raised:
+        helped(ReplyEndpoint(reply))
+
+    assert raised.value.body["error"] == {"type": "invalid_request_error", "message": CREDIT}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ErrorReply(429, ""),
+        ErrorReply(402, "", code="insufficient_quota"),
+        ErrorReply(429, "as said", code="insufficient_quota"),
+        ErrorReply(429, "", code="insufficient_quota", body={"as": "said"}),
+    ],
+)
+def test_no_other_error_becomes_another(error):
+    assert told(CODEC, Reply(error=error), PLAIN).error == error
+
+
 def test_the_official_client_finds_the_code_of_an_error():
     with pytest.raises(anthropic.BadRequestError) as caught:
         blocking(ReplyEndpoint(Reply(error=ErrorReply(400, "no", code="context_length_exceeded"))))
@@ -454,8 +497,8 @@ def test_finish_missing_leaves_the_reason_null():
 @pytest.mark.parametrize(
     ("quirks", "start", "end"),
     [
-        ((), (11, 1), (None, 3)),
-        (("usage_cumulative",), (11, 1), (11, 3)),
+        ((), (11, 1), (11, 3)),
+        (("usage_bare",), (11, 1), (None, 3)),
         (("usage_last",), (0, 0), (11, 3)),
     ],
 )
@@ -565,7 +608,8 @@ def test_a_request_of_the_official_client_is_read_whole(stream):
         json.dumps(ASKED[key], ensure_ascii=False, separators=(",", ":")).encode() for key in ("messages", "system")
     ]
 
-    assert CODEC.decode(sent["body"], sent["path"]) == ModelRequest(
+    request = CODEC.decode(sent["body"], sent["path"])
+    assert request == ModelRequest(
         wire="anthropic_messages",
         model="any-name",
         messages=(
@@ -582,8 +626,8 @@ def test_a_request_of_the_official_client_is_read_whole(stream):
         tool_choice="look",
         stream=stream,
         include_usage=True,
-        size=sum(map(len, sizes)),
     )
+    assert request.size == sum(map(len, sizes))
 
 
 def test_a_reply_given_back_by_the_official_client_is_read_as_it_was_said():

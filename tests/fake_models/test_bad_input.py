@@ -13,7 +13,8 @@ from fake_models.chunking import WHOLE
 from fake_models.http_connection import WHOLE_S, Connection
 from fake_models.http_requests import MAX_BODY_BYTES, RequestParser
 from fake_models.messages import Stall, World
-from fake_models.script import FOREVER, Script, Turn
+from fake_models.routes import codec_for
+from fake_models.script import FOREVER, CallTurn, ErrorTurn, Script, Turn
 from fake_models.scripted_model import ScriptedModel
 from fake_models.server import Server
 from fake_models.wire import CODECS
@@ -128,7 +129,22 @@ def asked(session, *sent):
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"{oops", b"\xff\xfe", b"null", b"[]", b'"text"', b"[" * 100_000, b'{"a":' * 100_000, b"1" * 5000],
+    [
+        b"",
+        b"{oops",
+        b"\xff\xfe",
+        b"null",
+        b"[]",
+        b'"text"',
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b"1" * 5000,
+        QUESTION[:-1] + b',"temperature":NaN}',
+        QUESTION[:-1] + b',"temperature":1e999}',
+        QUESTION[:-1] + b',"user":' + b"[" * 960 + b"]" * 960 + b"}",
+        QUESTION.decode().encode("utf-16"),
+        b"\xef\xbb\xbf" + QUESTION,
+    ],
     ids=lambda body: repr(body[:12]),
 )
 def test_a_body_that_is_no_json_object_is_refused_as_the_provider_does_and_recorded(body):
@@ -140,6 +156,68 @@ def test_a_body_that_is_no_json_object_is_refused_as_the_provider_does_and_recor
     assert {said["error"]["type"] for _, said in answers} == {"invalid_request_error"}
     assert session.kinds == ["request", "refused", "reply_done"] * TIMES
     assert session.records[1][1]["rule"] == "body_no_object"
+
+
+@pytest.mark.parametrize("count", ["1" * 5000, "99999", "-1", "1.0", "x", "²"], ids=lambda count: repr(count[:8]))
+def test_a_count_of_attempts_that_is_none_is_recorded_as_none(count):
+    session = Session()
+
+    ((status, _),) = asked(session, post(CHAT, QUESTION, f"X-Stainless-Retry-Count: {count}"))
+
+    assert (status, session.records[0][1]["retry_header"]) == (200, None)
+
+
+@pytest.mark.parametrize("name", ["/v1/chat/completions", "/v1beta/models/m:generateContent"])
+def test_a_query_that_came_encoded_in_a_path_is_not_recorded(name):
+    session = Session()
+
+    asked(session, post(f"/s/t/x%3Fkey=KEY{name}", QUESTION))
+
+    assert session.records[0][1]["path"] == "/x"
+
+
+@pytest.mark.parametrize(
+    "path", [*(codec.path for codec in CODECS.values()), "/v1beta/models/m:streamGenerateContent?alt=sse"]
+)
+@pytest.mark.parametrize(
+    "turn",
+    [
+        Turn(say="half \ud83d é"),
+        Turn(calls=(CallTurn("f\ud83d", {"x": "\ud83d"}),)),
+        Turn(error=ErrorTurn(500, message="\ud83d")),
+    ],
+    ids=["text", "call", "error"],
+)
+def test_a_reply_with_half_a_surrogate_pair_is_utf_8_on_every_wire(path, turn):
+    session = Session(turn)
+    bodies = {
+        "gemini": {"contents": [{"role": "user", "parts": [{"text": "hello"}]}]},
+        "openai_responses": {"model": "m", "input": "hello"},
+        "anthropic_messages": {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hello"}]},
+    }
+    codec = codec_for("POST", path.partition("?")[0])
+    body = bodies.get(codec.name, json.loads(STREAM))
+
+    came = asyncio.run(bytes_of(session, post(f"/s/t{path}", json.dumps(body).encode(), "Connection: close")))
+
+    assert "\\ud83d" in came.decode()
+
+
+def test_a_text_that_is_sent_as_it_is_is_utf_8():
+    session = Session(Turn(error=ErrorTurn(502, body="<p>half \ud83d</p>")))
+
+    came = asyncio.run(bytes_of(session, post(CHAT, QUESTION, "Connection: close")))
+
+    assert came.endswith(b"\r\n\r\n<p>half ?</p>")
+
+
+async def bytes_of(session, sent):
+    async with serving(session) as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(sent)
+        came = await reader.read()
+        await gone(writer)
+        return came
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "nonsense", ""])

@@ -22,10 +22,9 @@ def Last(data):  # noqa: N802 - beside Send
     return Send(data, last=True)
 
 
-def stream(**changes):
-    whole = Exchange(
-        "m1", CODEC, 200, FRAMES, lambda: CHUNKS, "text/event-stream", streamed=True, trailer=CODEC.trailer
-    )
+def stream(frames=FRAMES, **changes):
+    said = (lambda: frames, lambda: b"".join(frames), lambda: CHUNKS)
+    whole = Exchange("m1", CODEC, 200, *said, "text/event-stream", streamed=True, trailer=CODEC.trailer)
     return replace(whole, **changes)
 
 

@@ -4,8 +4,8 @@ from google.genai import errors, types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fake_models.provider_rules import PROVIDER_RULES, breaches, known_rule
-from fake_models.script import FOREVER, Turn
+from fake_models.provider_rules import PROVIDER_RULES, Known, breaches, known_rule
+from fake_models.script import FOREVER, CallTurn, Turn
 
 
 def user(text="hi"):
@@ -18,6 +18,18 @@ def model(text):
 
 def calls(*names):
     return types.Content(role="model", parts=[types.Part.from_function_call(name=name, args={}) for name in names])
+
+
+def signed(*contents):
+    """The same, where the first call of each content has a signature."""
+    first = [content.parts[0] for content in contents]
+    assert all(part.function_call for part in first)
+    return [
+        types.Content(
+            role=content.role, parts=[part.model_copy(update={"thought_signature": b"s"}), *content.parts[1:]]
+        )
+        for content, part in zip(contents, first, strict=True)
+    ]
 
 
 def results(*names, role="user"):
@@ -43,6 +55,21 @@ ORDER = "Please ensure that function response turn comes immediately after a fun
 CALL_ORDER = (
     "Please ensure that function call turn comes immediately after a user turn or after a function response turn."
 )
+
+
+MIXED = (
+    "Please ensure that function call turn contains at least one function_call part which can not be mixed with "
+    "function_response parts."
+)
+DATA = "required oneof field 'data' must have one initialized field\n"
+
+
+def unsigned_words(name, position):
+    return (
+        "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and "
+        f"missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:{name}` , "
+        f"position {position}. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
+    )
 
 
 def name_words(i, j):
@@ -74,6 +101,60 @@ BREACHES = [
         asked(user(), tools=[tool("a" * 129)]),
         name_words(0, 0),
         asked(user(), tools=[tool("a" * 128)]),
+    ),
+    (
+        "parts_empty",
+        asked(user(), types.Content(role="model"), user()),
+        "* GenerateContentRequest.contents[1].parts: contents.parts must not be empty.\n",
+        asked(user(), model(""), user()),
+    ),
+    (
+        "parts_empty",
+        asked(user(), types.Content(role="model", parts=[]), user()),
+        "* GenerateContentRequest.contents[1].parts: contents.parts must not be empty.\n",
+        asked(user(), user()),
+    ),
+    (
+        "part_without_data",
+        asked(types.Content(role="user", parts=[types.Part(text="hi"), types.Part()])),
+        f"* GenerateContentRequest.contents[0].parts[1].data: {DATA}",
+        asked(types.Content(role="user", parts=[types.Part(text="hi"), types.Part(text="")])),
+    ),
+    (
+        "part_without_data",
+        asked(user(), types.Content(role="model", parts=[types.Part(thought_signature=b"s")]), user()),
+        f"* GenerateContentRequest.contents[1].parts[0].data: {DATA}",
+        asked(user(), types.Content(role="model", parts=[types.Part(text="", thought_signature=b"s")]), user()),
+    ),
+    (
+        "function_response_name",
+        asked(user(), calls("f"), results("")),
+        "* GenerateContentRequest.contents[2].parts[0].function_response.name: Name cannot be empty.\n",
+        asked(user(), calls("f"), results("f")),
+    ),
+    (
+        "function_names_unique",
+        asked(user(), tools=[tool("f", "g"), tool("f")]),
+        "Duplicate function declaration found: f",
+        asked(user(), tools=[tool("f", "g"), tool("F")]),
+    ),
+    (
+        "role_unknown",
+        asked(user(), types.Content(role="assistant", parts=[types.Part(text="x")]), user()),
+        "Please use a valid role: user, model.",
+        asked(user(), model("x"), user()),
+    ),
+    (
+        "role_unknown",
+        asked(types.Content(role="system", parts=[types.Part(text="x")]), user()),
+        "Please use a valid role: user, model.",
+        asked(user(), system_instruction="x"),
+    ),
+    (
+        "function_parts_mixed",
+        asked(types.Content(role="user", parts=[*user().parts, *calls("f").parts, *results("f").parts])),
+        MIXED,
+        asked(user(), calls("f"), results("f", role="tool")),
     ),
     (
         "function_call_order",
@@ -122,10 +203,10 @@ BREACHES = [
 IDS = [f"{rule}-{number}" for number, (rule, *_) in enumerate(BREACHES)]
 
 
-def ask(keys, **options):
+def ask(keys, model="m", **options):
     bench = Bench(Turn("ok", repeat=FOREVER), **options)
     try:
-        return client(bench.model).models.generate_content(model="m", **keys).text, bench
+        return client(bench.model).models.generate_content(model=model, **keys).text, bench
     except errors.ClientError as refused:
         return refused, bench
 
@@ -161,7 +242,46 @@ def test_a_rule_that_is_only_observed_is_told_with_the_reply():
     assert bench.recorded("reply")[0]["observed"] == ["function_response_count"]
 
 
+#: To models that sign calls: what is answered.
+SIGNED = [
+    (asked(user(), calls("f"), results("f")), unsigned_words("f", 2)),
+    (asked(user(), *signed(calls("f")), results("f")), "ok"),
+    # The model signs the first of a batch alone.
+    (asked(user(), *signed(calls("f", "g")), results("f", "g")), "ok"),
+    # The chunks of a stream, kept one by one.
+    (asked(user(), model("let me"), *signed(calls("f")), calls("g"), results("f", "g")), "ok"),
+    (asked(user(), model("let me"), calls("f"), *signed(calls("g")), results("f", "g")), unsigned_words("f", 3)),
+    (asked(user(), *signed(calls("f")), results("f"), calls("g"), results("g")), unsigned_words("g", 4)),
+    # What was said before the user's last words is not looked at.
+    (asked(user(), calls("f"), results("f"), model("done"), user("and?")), "ok"),
+]
+
+
+@pytest.mark.parametrize(("keys", "answer"), SIGNED)
+@pytest.mark.parametrize("model", ["gemini-3-pro-preview", "gemini-3.1-flash"])
+def test_a_model_that_signs_its_calls_wants_the_signature_back(keys, answer, model):
+    answered, bench = ask(keys, model)
+
+    assert getattr(answered, "message", answered) == answer
+    assert [data["rule"] for data in bench.recorded("refused")] == ["thought_signature_missing"] * (answer != "ok")
+
+
+@pytest.mark.parametrize("model", ["gemini-2.5-flash", "m"])
+def test_other_models_take_calls_without_a_signature(model):
+    assert ask(asked(user(), calls("f"), results("f")), model)[0] == "ok"
+
+
+def test_a_call_that_the_official_client_keeps_has_the_signature_that_was_given():
+    bench = Bench(Turn(calls=(CallTurn("f"),)), Turn("ok"))
+    chat = client(bench.model).chats.create(model="gemini-3-pro-preview")
+    chat.send_message("hi")
+
+    assert chat.send_message(results("f").parts).text == "ok"
+
+
 LEGAL = {
+    "what goes on from a cached call": asked(results("f"), model("done"), user(), cached_content="cachedContents/c"),
+    "a call to what is cached": asked(calls("f"), results("f"), cached_content="cachedContents/c"),
     "the results of the run before": asked(user(), calls("f"), results("f"), model("done"), user("and?")),
     "several users in a row": asked(user(), user(), user()),
     "users between results and calls": asked(user(), calls("f"), results("f"), user(), calls("g"), results("g")),
@@ -211,7 +331,7 @@ def test_contents_may_be_missing_in_several_ways(body):
 def test_every_rule_is_enforced_and_tells_where_it_was_seen():
     rules = [rule for rule in PROVIDER_RULES if rule.wire == "gemini"]
 
-    assert {rule.id for rule in rules} == {rule for rule, *_ in BREACHES}
+    assert {rule.id for rule in rules} == {rule for rule, *_ in BREACHES} | {"thought_signature_missing"}
     assert all((rule.confidence, rule.mode) == ("A", "enforce") and "#" in rule.source for rule in rules)
     assert known_rule("gemini", "function_response_count").status == 400
 
@@ -236,4 +356,4 @@ TOOL = st.fixed_dictionaries(
     )
 )
 def test_no_json_body_makes_the_checks_raise(body):
-    assert all(breach.mode == "enforce" for breach in breaches("gemini", body))
+    assert all(breach.mode == "enforce" for breach in breaches("gemini", body, known=Known("gemini-3")))

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from functools import partial
 
 import pytest
 
@@ -41,6 +42,12 @@ async def torn(request, answer):
     answer.begin(200, (), 10)
     await answer.send(b"abc")
     await answer.reset()
+
+
+async def says_status(status, length, request, answer):
+    answer.begin(status, (("X", "y"),), length)
+    await answer.send(b"abc")
+    answer.end()
 
 
 @contextlib.asynccontextmanager
@@ -139,6 +146,23 @@ ANSWERS = {
         stream,
         b"GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\nabcde",
+    ),
+    **{
+        f"{status} has no body, however long it is said to be": (
+            partial(says_status, status, length),
+            GET + LAST,
+            b"".join(
+                f"HTTP/1.1 {status} {words}\r\nX: y\r\nConnection: {kept}\r\n\r\n".encode()
+                for kept in ("keep-alive", "close")
+            ),
+        )
+        for status, words in ((204, "No Content"), (304, "Not Modified"))
+        for length in (0, 3, None)
+    },
+    "no more is sent behind what only informs": (
+        partial(says_status, 103, None),
+        GET,
+        b"HTTP/1.1 103 Early Hints\r\nX: y\r\nConnection: close\r\n\r\n",
     ),
     "a body cut short ends the connection": (
         short,
@@ -275,6 +299,18 @@ def test_a_handler_that_does_not_come_to_its_end_resets_the_connection_and_is_re
 
     assert reset
     assert [type(error) for error in reported] == [LookupError]
+
+
+def test_a_status_is_written_as_it_is_given_whatever_was_written_before():
+    statuses = iter((429, 429.0, 429))
+
+    async def refuse(request, answer):
+        answer.begin(next(statuses), (), 0)
+        answer.end()
+
+    came, _ = answered(refuse, GET + GET + LAST)
+
+    assert [line.split()[1] for line in came.splitlines() if line.startswith(b"HTTP")] == [b"429", b"429.0", b"429"]
 
 
 def test_a_slow_reader_is_waited_for():

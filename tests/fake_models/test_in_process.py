@@ -2,11 +2,21 @@ import asyncio
 
 import pytest
 from reply_endpoint import ReplyEndpoint
+from shells import Bench
 
 from fake_models.chunking import CHARACTER
 from fake_models.errors import ModelError, StreamBroken
 from fake_models.in_process import CallableModel
 from fake_models.messages import Cut, ErrorReply, Reply, Stall, Text, ToolCall
+from fake_models.script import Turn
+
+
+def nested(levels):
+    value = []
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 HELLO = Reply((Text("hello"),))
@@ -46,6 +56,19 @@ def test_a_body_goes_in_and_a_body_comes_out(ask):
 
     assert ask(endpoint)["choices"][0]["message"]["content"] == "hello"
     assert endpoint.requests == [{"wire": "openai_chat", "path": "/v1/chat/completions", "body": BODY, "headers": {}}]
+
+
+@EITHER
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), nested(250)], ids=["NaN", "inf", "deep"])
+def test_what_is_no_json_goes_in_as_text_and_is_refused(ask, odd):
+    bench = Bench(Turn(say="hi"))
+
+    with pytest.raises(ModelError) as raised:
+        ask(bench.endpoint, {**BODY, "user": odd})
+
+    assert raised.value.status == 400
+    assert isinstance(bench.records[0][1]["body"], str)
+    assert bench.records[1][1]["rule"] == "body_no_object"
 
 
 @STREAMING

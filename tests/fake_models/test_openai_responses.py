@@ -233,11 +233,26 @@ def test_a_missing_call_id_is_left_out_and_an_empty_one_is_sent(call_id, key, ho
     assert ask(reply, how=how)[0] == [ToolCall(call_id, "f", "{}")]
 
 
+def test_reasoning_can_be_sent_back_to_a_provider_that_stores_nothing():
+    reply = Reply((Thinking("hm"), OSLO), stop="tool_calls")
+    ENDPOINT.replies = [reply, reply]
+
+    whole_, *_ = SDK.responses.create(**QUESTION, store=False, include=["reasoning.encrypted_content"]).output
+    with SDK.responses.stream(**QUESTION, store=False) as stream:
+        items = [event.item for event in stream if event.type.startswith("response.output_item.")]
+        last = stream.get_final_response().output[0]
+
+    begun, done = (item.encrypted_content for item in items if item.type == "reasoning")
+    assert done
+    assert done != begun
+    assert whole_.encrypted_content == last.encrypted_content == done
+
+
 def test_items_have_ids_of_their_kind_that_no_other_reply_has():
     reply = Reply((Thinking("a"), Text("b"), OSLO, UTC))
-    ids = [[item["id"] for item in CODEC.whole(reply, Stamp(f"reply_{call}", 0, "m"))["output"]] for call in "mn"]
+    ids = [[item["id"] for item in CODEC.whole(reply, Stamp(f"resp_{call}", 0, "m"))["output"]] for call in "mn"]
 
-    assert ids[0] == ["rs_reply_m_0", "msg_reply_m_1", "fc_reply_m_2", "fc_reply_m_3"]
+    assert ids[0] == ["rs_resp_m_0", "msg_resp_m_1", "fc_resp_m_2", "fc_resp_m_3"]
     assert not set(ids[0]) & set(ids[1])
 
 
@@ -316,10 +331,10 @@ def events_of(reply):
 
 
 def test_an_error_in_mid_stream_is_an_event_that_goes_on_with_the_numbers():
-    events = events_of(Reply((Text("Hello"),), broken=ErrorEvent(ErrorReply(500, "broke"), after_chunks=3)))
+    events = events_of(Reply((Text("Hello"),), broken=ErrorEvent(ErrorReply(500, "broke"), after_chunks=1)))
 
-    assert [event.type for event in events] == [*BEGIN, ADDED, "error"]
-    assert (events[-1].code, events[-1].message, events[-1].sequence_number) == ("server_error", "broke", 3)
+    assert [event.type for event in events] == [*BEGIN, ADDED, "response.content_part.added", "error"]
+    assert (events[-1].code, events[-1].message, events[-1].sequence_number) == ("server_error", "broke", 4)
 
 
 @pytest.mark.parametrize(
@@ -330,13 +345,13 @@ def test_an_error_in_mid_stream_is_an_event_that_goes_on_with_the_numbers():
     ],
 )
 def test_an_overflow_and_what_asks_for_it_by_name_fail_the_response(error, code):
-    events = events_of(Reply((Text("a"), Text("b")), broken=ErrorEvent(error, after_chunks=9)))
+    events = events_of(Reply((Text("a"), Text("b")), broken=ErrorEvent(error, after_chunks=3)))
     failed = events[-1]
 
-    assert (failed.type, failed.sequence_number) == ("response.failed", 9)
+    assert (failed.type, failed.sequence_number) == ("response.failed", 11)
     assert (failed.response.status, failed.response.error.code) == ("failed", code)
     assert failed.response.id == events[0].response.id
-    # Two events begin the response and six tell of its first item, so the second one was not done.
+    # Two events begin the response, six tell of its first item and three of the second, which was not done.
     assert [part_of(item) for item in failed.response.output] == [Text("a")]
 
 
@@ -448,12 +463,13 @@ def test_a_request_is_read_whole():
         {"type": "message", "role": "user", "content": "thanks"},
     ]
 
-    assert decoded(
+    request = decoded(
         instructions="sys",
         input=items,
         tools=[WEATHER, {"type": "web_search"}],
         tool_choice={"type": "function", "name": "weather"},
-    ) == ModelRequest(
+    )
+    assert request == ModelRequest(
         wire="openai_responses",
         model="any",
         messages=(
@@ -469,8 +485,8 @@ def test_a_request_is_read_whole():
         tool_choice="weather",
         stream=False,
         include_usage=True,
-        size=len(b'"sys"') + len(compact(items)),
     )
+    assert request.size == len(b'"sys"') + len(compact(items))
 
 
 def test_a_bare_text_is_one_user_message():

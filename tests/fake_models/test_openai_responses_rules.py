@@ -55,6 +55,14 @@ def output(id_, **keys):
     return {"type": "function_call_output", "call_id": id_, "output": "ok", **keys}
 
 
+def custom(id_, **keys):
+    return {"type": "custom_tool_call", "call_id": id_, "name": "f", "input": "x", **keys}
+
+
+def custom_output(id_, **keys):
+    return {"type": "custom_tool_call_output", "call_id": id_, "output": "ok", **keys}
+
+
 def without(item, key):
     return {name: value for name, value in item.items() if name != key}
 
@@ -71,8 +79,10 @@ def parts(role, *types):
     return {"role": role, "content": [{"type": kind, "text": "x"} for kind in types]}
 
 
+CHAT_CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 CHAT_TOOL = {"type": "function", "function": {"name": "f", "parameters": {}}}
 ORPHAN = "No tool call found for function call output with call_id a."
+CUSTOM_ORPHAN = "No tool call found for custom tool call output with call_id a."
 #: rule, what trips it, code, param, message (or how it begins), the legal neighbour.
 CASES = [
     (
@@ -81,7 +91,7 @@ CASES = [
         "missing_required_parameter",
         "model",
         "Missing required parameter: 'model'.",
-        {"model": "m", "input": "hi"},
+        {"input": "hi", "prompt": {"id": "pmpt_1"}},
     ),
     (
         "messages_instead_of_input",
@@ -101,11 +111,22 @@ CASES = [
     ),
     (
         "input_missing",
-        {"model": "m", "previous_response_id": "resp_0"},
+        {"model": "m", "instructions": "s"},
         "missing_required_parameter",
         "input",
         "Missing required parameter: 'input'.",
-        {"model": "m", "previous_response_id": "resp_0", "input": []},
+        {"model": "m", "conversation": "conv_0"},
+    ),
+    *(
+        (
+            "message_tool_calls",
+            asked(USER, {"role": "assistant", "tool_calls": [CHAT_CALL], **said}),
+            "unknown_parameter",
+            "input[1].tool_calls",
+            "Unknown parameter: 'input[1].tool_calls'.",
+            asked(USER, {"role": "assistant", "content": "x"}, call("a"), output("a")),
+        )
+        for said in ({"content": "x"}, {"content": ""}, {"content": "x", "type": "message"})
     ),
     (
         "role_unknown",
@@ -265,7 +286,7 @@ CASES = [
         "missing_required_parameter",
         None,
         "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided.",
-        asked(previous_response_id="resp_0"),
+        asked(conversation="conv_0"),
     ),
     (
         "input_empty",
@@ -274,6 +295,14 @@ CASES = [
         None,
         "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided.",
         {"model": "m", "input": " "},
+    ),
+    (
+        "previous_response_not_found",
+        asked(USER, previous_response_id="resp_0"),
+        "previous_response_not_found",
+        "previous_response_id",
+        "Previous response with id 'resp_0' not found.",
+        asked(USER, previous_response_id=None),
     ),
     (
         "duplicate_item_id",
@@ -305,9 +334,33 @@ CASES = [
         None,
         "input",
         ORPHAN,
-        asked(USER, output("a"), previous_response_id="r"),
+        asked(USER, output("a"), conversation="conv_0"),
     ),
     ("orphan_output", asked(USER, output("a")), None, "input", ORPHAN, asked(USER, {"id": "fc_1"}, output("a"))),
+    (
+        "orphan_output",
+        asked(USER, custom_output("a")),
+        None,
+        "input",
+        CUSTOM_ORPHAN,
+        asked(USER, custom("a"), custom_output("a")),
+    ),
+    (
+        "duplicate_output",
+        asked(custom("a"), custom_output("a"), custom_output("a")),
+        None,
+        "input",
+        CUSTOM_ORPHAN,
+        asked(custom("a"), custom_output("a"), custom("a"), custom_output("a")),
+    ),
+    (
+        "missing_output",
+        asked(custom("a"), call("b"), output("b")),
+        None,
+        "input",
+        "No tool output found for custom tool call a.",
+        asked(custom("a"), call("b"), output("b"), custom_output("a")),
+    ),
     (
         "duplicate_output",
         asked(call("a"), output("a"), output("a")),
@@ -326,11 +379,11 @@ CASES = [
     ),
     (
         "missing_output",
-        asked(call("a"), previous_response_id="resp_0"),
+        asked(call("a"), conversation="conv_0"),
         None,
         "input",
         "No tool output found for function call a.",
-        asked(call("a"), output("a"), previous_response_id="resp_0"),
+        asked(call("a"), output("a"), conversation="conv_0"),
     ),
 ]
 IDS = [f"{row[0]}-{number}" for number, row in enumerate(CASES)]
@@ -358,6 +411,8 @@ LEGAL = {
     "system anywhere": asked(USER, call("a"), output("a"), SYSTEM, USER, SYSTEM),
     "assistant first": asked({"role": "assistant", "content": "hello"}, USER),
     "a message between a call and its output": asked(call("a"), USER, output("a")),
+    "content of a scope": asked({"role": "user", "content": [{"type": "scoped_content"}]}),
+    "no calls of a message": asked({"role": "assistant", "content": "x", "tool_calls": None}),
     "an empty list of tools": asked(USER, tools=[], tool_choice="auto"),
     "a choice of none without tools": asked(USER, tool_choice="none"),
     "keys of other dialects": asked(USER, top_k=3, max_tokens=5),
@@ -386,6 +441,27 @@ def test_an_output_before_its_call_leaves_both_alone():
     found, _ = sent(asked(output("a"), call("a")))
 
     assert found == ["orphan_output", "missing_output"]
+
+
+def test_an_output_of_another_kind_answers_no_call():
+    found, error = sent(asked(custom("a"), output("a")))
+
+    assert found == ["orphan_output", "missing_output"]
+    assert error.body["message"] == ORPHAN
+
+
+def test_a_call_and_an_output_whose_ids_are_null_are_no_pair():
+    for one, other in ((call, output), (custom, custom_output)):
+        assert sent(asked(one(None), other(None)))[0] == ["orphan_output", "missing_output"]
+
+
+def test_a_history_of_chat_is_told_first_of_its_calls():
+    found, error = sent(
+        asked(USER, {"role": "assistant", "content": None, "tool_calls": [CHAT_CALL]}, {"role": "tool"})
+    )
+
+    assert found[0] == "message_tool_calls"
+    assert error.param == "input[1].tool_calls"
 
 
 def test_a_body_of_chat_is_told_first_where_its_messages_belong():

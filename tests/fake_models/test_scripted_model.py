@@ -102,6 +102,28 @@ def test_a_request_is_recorded_before_its_reply_with_all_that_rules_read():
     }
 
 
+@pytest.mark.parametrize(
+    ("wire", "path", "key", "id_"),
+    [
+        ("openai_chat", PATH, "id", "chatcmpl-m1"),
+        ("openai_responses", "/v1/responses", "id", "resp_m1"),
+        ("anthropic_messages", "/v1/messages", "id", "msg_m1"),
+        ("gemini", "/v1beta/models/any:generateContent", "responseId", "reply_m1"),
+    ],
+)
+def test_the_id_of_a_reply_begins_as_its_provider_has_it_and_is_recorded_as_it_was_sent(wire, path, key, id_):
+    b = bench(Turn(say="hi"))
+    user = {"role": "user", "content": "hello"}
+    bodies = {
+        "openai_responses": {"model": "m", "input": "hello"},
+        "gemini": {"contents": [{"role": "user", "parts": [{"text": "hello"}]}]},
+    }
+
+    exchange = b.model.exchange(wire, path, bodies.get(wire, {"model": "m", "max_tokens": 9, "messages": [user]}), {})
+
+    assert exchange.body[key] == b.last["id"] == id_
+
+
 def test_a_reply_is_recorded_with_its_turn_parts_stop_usage_and_what_templates_found():
     b = bench(Turn(think="hm", say="at {{ result.look.at }}", calls=(CallTurn("look"),), usage=Usage(3, 4)))
     b.executions = (Execution("x1", "r1", "look", "c1", {"at": "home"}),)

@@ -16,7 +16,7 @@ from fake_models.errors import ListenError
 from fake_models.exchange import exchange_of
 from fake_models.httpx_transport import transport
 from fake_models.messages import Cut, ErrorReply, Reply, Stall, Text, Thinking, ToolCall, Usage
-from fake_models.server import Server
+from fake_models.server import MOST_BRACES, Server
 from fake_models.wire import CODECS
 from fake_models.wire.codec import Stamp
 
@@ -472,7 +472,9 @@ def test_the_models_can_be_listed():
         ("POST", "/s/over/tools/look", 404, "No session 'over' is open"),
         ("POST", "/s/s0", 404, "POST /v1/chat/completions"),
         ("POST", "/s/s0/v1/embeddings", 404, "Unknown request URL: POST /v1/embeddings"),
-        ("POST", "/s/s0/tools", 404, "POST /tools"),
+        ("POST", "/s/s0/tools", 405, "POST is not allowed on /tools. GET and HEAD is answered there."),
+        ("PUT", "/s/s0/tools", 405, "PUT is not allowed on /tools"),
+        ("POST", "/s/s0/toolsx", 404, "POST /toolsx"),
         ("GET", "/s/s0/v1/chat/completions", 405, "GET is not allowed on /v1/chat/completions"),
         ("OPTIONS", "/s/s0/v1/chat/completions", 405, "OPTIONS is not allowed"),
         ("GET", "/s/s0/tools/look", 405, "GET is not allowed on /tools/look"),
@@ -485,7 +487,8 @@ def test_what_nothing_answers_is_refused_in_the_providers_shape_and_reaches_no_g
         async with serving(session) as (server, _):
             came = await raw(server, f"{method} {target} HTTP/1.1\r\nConnection: close\r\n\r\n".encode())
         assert session.told == []
-        assert (b"\r\nAllow: POST\r\n" in came) == (status == 405)
+        allowed = b"GET, HEAD" if target == "/s/s0/tools" else b"POST"
+        assert (b"\r\nAllow: %b\r\n" % allowed in came) == (status == 405)
         return read_answer(came)
 
     found, body = asyncio.run(run())
@@ -522,6 +525,11 @@ def with_failing_settle(session):
     session.settle = failing_soon
 
 
+def with_failing_exchange_at_once(session):
+    session.settle = lambda: None
+    session.endpoint.exchange = failing
+
+
 def with_failing_tool(session):
     session.tool = failing_soon
 
@@ -530,6 +538,7 @@ def with_failing_tool(session):
     ("breaks", "path"),
     [
         (with_failing_exchange, "/s/s0/v1/chat/completions"),
+        (with_failing_exchange_at_once, "/s/s0/v1/chat/completions"),
         (with_failing_settle, "/s/s0/v1/chat/completions"),
         (with_failing_settle, "/s/s0/tools/look"),
         (with_failing_tool, "/s/s0/tools/look"),
@@ -566,6 +575,57 @@ def test_a_guests_fault_in_the_middle_of_an_answer_resets_the_connection_and_is_
     asyncio.run(run())
 
     assert [type(error) for error in reported] == [LookupError]
+
+
+def test_a_body_of_more_objects_than_any_provider_takes_is_refused_before_it_is_read():
+    async def run():
+        session = Session(HELLO)
+        async with serving(session) as (server, _):
+            content = b'{"messages":[' + b"{}," * MOST_BRACES + b"{}]}"
+            return read_answer(await raw(server, post("/s/s0/v1/messages", content))), session.endpoint.requests
+
+    (status, body), requests = asyncio.run(run())
+    assert (status, body["error"]["type"], requests) == (413, "request_too_large", [])
+
+
+# A guest that waits for nothing.
+
+
+@pytest.mark.parametrize("chunking", [WHOLE, CHARACTER], ids=lambda one: one.name)
+@pytest.mark.parametrize("asked", [QUESTION, STREAM], ids=["whole", "streamed"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        HELLO,
+        Reply((Text("x" * 1000),)),
+        Reply((Text("hello"),), broken=Cut(after_bytes=20)),
+        Reply((Text("hello"),), wait_s=0.001, pace_s=0.001),
+        Reply(error=ErrorReply(429, "slow down", retry_after_s=1)),
+    ],
+    ids=["short", "long", "cut", "slow", "error"],
+)
+def test_an_answer_is_the_same_whether_its_guest_waits_or_not(reply, asked, chunking):
+    async def run(settle):
+        session = Session(reply, reply, chunking=chunking)
+        session.settle = settle or session.settle
+        async with serving(session) as (server, _):
+            content = json.dumps(asked).encode()
+            one = post("/s/s0/v1/chat/completions", content)
+            came = await raw(server, one.replace(b"Connection: close", b"Connection: keep-alive") + one)
+        return came, session.endpoint.done_calls
+
+    assert asyncio.run(run(lambda: None)) == asyncio.run(run(None))
+
+
+def test_a_request_is_answered_where_it_is_heard_without_a_task():
+    async def run():
+        session, tasks = Session(HELLO), []
+        session.settle = lambda: tasks.append(asyncio.current_task())
+        async with serving(session) as (server, _):
+            await raw(server, post("/s/s0/v1/chat/completions", json.dumps(STREAM).encode()))
+        return tasks, session.endpoint.done_calls[0][2]
+
+    assert asyncio.run(run()) == ([None], "kit")
 
 
 # Sessions, ports and the end.

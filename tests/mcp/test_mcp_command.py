@@ -58,7 +58,9 @@ def test_it_ends_when_it_is_told_to_and_takes_the_tool_it_waits_for_with_it(end,
 
     returned, stdout, told = asyncio.run(run())
     assert returned == code
-    assert [json.loads(line)["id"] for line in stdout.splitlines()] in ([0], [0, 1])
+    # How many of its answers were out when the signal came is chance.
+    answered = [json.loads(line)["id"] for line in stdout.splitlines()]
+    assert answered == [0, 1][: len(answered)]
     assert told == ["start"]
 
 

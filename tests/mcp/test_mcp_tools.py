@@ -214,6 +214,16 @@ def test_what_is_no_request_of_the_protocol_is_refused_in_its_words_and_runs_not
     assert "Traceback" not in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("odd", "status"), [(b"NaN", 200), (b"1e999", 200), (b"[" * 190 + b"]" * 190, 200), (b"[" * 960 + b"]" * 960, 400)]
+)
+def test_arguments_that_no_json_can_say_again_are_refused_or_never_reach_the_tool(odd, status):
+    call = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"look","arguments":{"x":%b}}}' % odd
+    answer, told = asked(content=call)
+    assert answer.status_code == status
+    assert told == (["start", "error"] if status == 200 else [])
+
+
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
 def test_there_is_nothing_to_hear_unasked_and_nothing_to_end(method):
     answer, _ = asked(method)

@@ -53,6 +53,7 @@ def ran(seen):
     return Counter(one.tool for one in seen.executions)
 
 
+USED = {"usage": {"input": 20, "output": 4}}
 STREAMING = [Cell(stream=True, chunking=name) for name in CHUNKINGS]
 CELLS = [Cell(), *STREAMING]
 
@@ -60,17 +61,21 @@ CELLS = [Cell(), *STREAMING]
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.name)
 @pytest.mark.parametrize("quirk", [None, *(name for name in QUIRKS if name != "finish_missing")])
 def test_each_call_of_a_quirky_reply_runs_once_and_its_results_are_told(quirk, cell):
-    seen = judged(scripted(CALLS | ({} if quirk is None else {"quirks": [quirk]}), DONE), cell)
+    seen = judged(scripted(CALLS | USED | ({} if quirk is None else {"quirks": [quirk]}), DONE), cell)
 
     assert ran(seen) == {"look": 1, "send": 1}
     assert (outcome(seen), seen.runs[0].said.text) == ("answered", "done: C-17, S-4")
     assert len(seen.runs[0].calls) == 2
 
 
-@pytest.mark.parametrize("quirk", sorted(QUIRKS))
+#: Quirks that change something where nothing is called.
+OF_A_TEXT = ("finish_missing", "no_final_marker", "usage_cumulative", "usage_null")
+
+
+@pytest.mark.parametrize("quirk", OF_A_TEXT)
 @pytest.mark.parametrize("cell", [Cell(), Cell(stream=True)], ids=lambda cell: cell.name)
 def test_a_quirky_answer_is_an_answer(quirk, cell):
-    seen = judged(scripted({"say": "It is 42.", "quirks": [quirk], "repeat": "forever"}), cell)
+    seen = judged(scripted({"say": "It is 42.", "quirks": [quirk], "repeat": "forever"} | USED), cell)
 
     doubtful = quirk == "finish_missing" and cell.stream
     assert outcome(seen) == ("model_error" if doubtful else "answered")

@@ -438,6 +438,18 @@ def test_evt_6_half_a_call_of_a_broken_reply_may_be_shown_as_far_as_it_came():
     assert judged("EVT-6", s) == [OK]
 
 
+def test_evt_6_a_whole_call_of_a_broken_reply_may_be_shown_in_another_spelling():
+    s = Story()
+    s.event("RUN_STARTED")
+    s.ask()
+    s.event("TOOL_CALL_START", toolCallId="c1", toolCallName="look")
+    s.event("TOOL_CALL_ARGS", toolCallId="c1", delta='{"n": 1}')
+    s.reply(calls=[("look", '{"n":1}', "c1"), ("look", '{"n":2}', "c2")], by="cut")
+    s.event("TOOL_CALL_END", toolCallId="c1")
+    s.event("RUN_ERROR")
+    assert judged("EVT-6", s) == [OK]
+
+
 def test_evt_6_a_call_that_waits_for_approval_runs_and_shows_its_result_in_the_next_run():
     s = Story()
     s.event("RUN_STARTED")

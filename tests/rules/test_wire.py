@@ -37,6 +37,7 @@ def test_a_refusal_that_was_captured_fails_and_says_what_broke_it():
     assert found.message.startswith(
         "m1 was refused with status 400: 'no response for c1', provider rule 'missing_tool_results'"
     )
+    assert "explain: conformance provider-rules openai_chat.missing_tool_results)" in found.message
     assert "broken at messages.[1].role. The messages were [user, assistant(c1)]." in found.message
 
 
@@ -51,6 +52,7 @@ def test_a_refusal_by_a_rule_that_is_no_longer_known_fails():
     [found] = judged(refused("some_old_rule"))
     assert found.level is None
     assert "'some_old_rule'" in found.message
+    assert "explain:" not in found.message
 
 
 @pytest.mark.parametrize("by", ["script", "window", "cap", "late"])

@@ -1,7 +1,9 @@
 """The control route: sessions by token, their journals, the next fault, and what is said to whoever asks for what there is not."""
 
 import asyncio
+import json
 from collections import Counter
+from functools import reduce
 
 import httpx2
 import pytest
@@ -141,6 +143,144 @@ def test_a_fault_meets_the_next_request_and_the_script_then_goes_on():
 
     recording = told(story())
     assert [record.data["turn"] for record in recording.records if record.kind == "model/reply"] == [None, None, 0]
+
+
+def strictly(line):
+    def refuse(word):
+        raise ValueError(f"{word} is no JSON")
+
+    return json.loads(line, parse_constant=refuse)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [b"[" * 960 + b"]" * 960, b'{"a":' * 960 + b"1" + b"}" * 960, b"NaN", b"1e999", b'"\\ud83d"'],
+    ids=lambda odd: odd[:6],
+)
+def test_whatever_a_body_holds_the_journal_stays_json_that_can_be_read(odd):
+    async def story():
+        async with standing("echo", "tide") as there:
+            for url, body in (
+                (there.chat("echo"), b'{"model":"m","messages":[{"role":"user","content":"?"}],"user":%b}' % odd),
+                (f"{there.sessions_url}/echo/fault", b'{"error":{"status":500,"body":{"x":%b}}}' % odd),
+                (there.chat("echo"), b'{"model":"m","messages":[{"role":"user","content":"\\ud83d"}]}'),
+            ):
+                answer = await there.http.post(url, content=body)
+                assert answer.status_code in (200, 400, 422, 500)
+                answer.content.decode()
+            tools = (await there.control("GET", "/tide")).json()["tools_url"]
+            ran = await there.http.post(f"{tools}/tide", content=b'{"place":"Hoek","x":%b}' % odd)
+            assert ran.status_code in (200, 422)
+            ran.content.decode()
+            return [(await there.control("GET", f"/{name}/journal")).content for name in ("echo", "tide")]
+
+    for content in told(story()):
+        assert from_bytes(content).complete
+        assert [strictly(line) for line in content.decode().splitlines()]
+
+
+@pytest.mark.parametrize("body", [b'{"error":' + b"[" * 960 + b"]" * 960 + b"}", b'{"wait":1e999}', b'{"say":NaN}'])
+def test_a_fault_that_is_no_json_is_refused_as_such(body):
+    async def story():
+        async with standing("echo") as there:
+            return await there.http.post(f"{there.sessions_url}/echo/fault", content=body)
+
+    answer = told(story())
+    assert answer.status_code == 422
+    assert "the body is no JSON" in answer.json()["error"]["message"]
+
+
+def test_only_what_stands_below_the_control_path_is_controls():
+    async def story():
+        async with standing("echo") as there:
+            control = there.line["control"]
+            return [(await there.http.get(url)).json()["error"]["message"] for url in (f"{control}x", control)]
+
+    beside, itself = told(story())
+    assert "/control/sessions" not in beside
+    assert "/control/sessions" in itself
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"say": "x", "stall": {"after_chunks": 1.0}}, "stall.after_chunks: came 1.0, expected an integer"),
+        ({"say": "x", "stall": {"after_chunks": 1e9}}, "stall.after_chunks: came 1000000000.0, expected an integer"),
+        ({"error": {"status": 429.0}}, "error.status: came 429.0, expected an integer"),
+        ({"error": {"status": 304}}, "error.status: came 304, expected none of 204, 205, 304"),
+        ({"error": {"status": 101}}, "error.status: came 101, expected at least 200"),
+        ({"say": "x", "usage": {"input": 7.0, "output": 1}}, "usage.input: came 7.0, expected an integer"),
+        ({"say": "{{nope}}"}, "say: template '{{nope}}': wanted 'now', 'result.TOOL' or 'call.ID'"),
+        ({"say": "{{"}, "say: template '{{': it is never closed"),
+        (
+            {"call": {"name": "tide", "args": {"x": "{{ result.tidy }}"}}},
+            "call.args.x: template '{{ result.tidy }}': the scenario has no tool 'tidy'",
+        ),
+        ({"say": "x", "quirks": ["ids_repeated", "prompt_blocked"]}, "quirks: no wire has all of"),
+        ({"say": "x", "finish": "length"}, "finish: came 'length', which says stop: length"),
+        ({"error": {"status": 500, "body": reduce(lambda inner, _: [inner], range(99), 0)}}, "nested deeper than 64"),
+        ({"say": "\ud83d"}, "holds half a character"),
+    ],
+)
+def test_a_fault_that_could_not_be_played_is_refused_before_it_is_due(body, said):
+    async def story():
+        async with standing("tide") as there:
+            content = json.dumps(body).encode()
+            refused = await there.http.post(f"{there.sessions_url}/tide/fault", content=content)
+            answer = await there.ask(there.chat("tide"), {"role": "user", "content": "How high is the tide?"})
+            return refused, answer
+
+    refused, answer = told(story())
+    assert refused.status_code == 422
+    assert said in refused.json()["error"]["message"]
+    assert answer.json()["choices"][0]["message"]["tool_calls"]
+
+
+def test_a_fault_may_quote_what_a_tool_of_the_session_returned():
+    async def story():
+        async with standing("tide") as there:
+            url, user = there.chat("tide"), {"role": "user", "content": "How high is the tide?"}
+            for body in ({"say": "{{ result.tide.metres }}!"}, {"say": "x", "quirks": ["no_final_marker"]}):
+                assert (await there.control("POST", "/tide/fault", body)).status_code == 200
+            early = (await there.ask(url, user)).json()
+            gemini = f"{there.line['sessions']['tide']['gemini']}/v1beta/models/m:generateContent"
+            asked = {"contents": [{"role": "user", "parts": [{"text": user["content"]}]}]}
+            return early, (await there.http.post(gemini, json=asked)).json()
+
+    early, lacking = told(story())
+    assert "the turn that was asked for was not played: it cannot be played: template" in early["error"]["message"]
+    assert "the turn that was asked for cannot be played: it asks for no_final_marker" in lacking["error"]["message"]
+
+
+def test_of_many_sessions_ten_are_named():
+    async def story():
+        async with standing("tide") as there:
+            for number in range(24):
+                await there.control("POST", "", {"persona": "echo", "token": f"s{number:02}"})
+            return (await there.control("GET", "/QQQQQ")).json()["error"]["message"]
+
+    said = told(story())
+    assert said.endswith(f"known here: {', '.join(f's{number:02}' for number in range(10))} and 15 more")
+
+
+@pytest.mark.parametrize("odd", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Origin": "null"}])
+def test_a_page_from_elsewhere_may_ask_the_model_and_nothing_else(odd):
+    async def story():
+        async with standing("tide") as there:
+            mcp = (await there.control("GET", "/tide")).json()["mcp_url"]
+            for method, url in (
+                ("GET", there.sessions_url),
+                ("POST", f"{there.sessions_url}/tide/reset"),
+                ("POST", mcp),
+            ):
+                answer = await there.http.request(method, url, headers=odd)
+                assert answer.status_code == 403
+                ((name, value),) = odd.items()
+                assert f"came {name} {value!r}" in answer.json()["error"]["message"]
+            body = {"model": "m", "messages": [{"role": "user", "content": "How high is the tide?"}]}
+            assert (await there.http.post(there.chat("tide"), json=body, headers=odd)).status_code == 200
+
+    told(story())
 
 
 def test_a_session_that_is_reset_begins_anew_under_the_same_url():

@@ -68,10 +68,36 @@ def test_tools_that_were_asked_for_elsewhere_are_not_missed():
     assert journal(PLANS["tide"], RECORDS["tide"], UNDER, chunking="whole").header.channels == ("M", "T")
 
 
+def test_a_question_that_goes_on_from_a_stored_response_begins_no_conversation_of_its_own():
+    records = []
+    for call, sent in (("m1", {"input": "one"}), ("m2", {"input": "two", "previous_response_id": "resp_m1"})):
+        asked = {"run": "r1", "call": call, "wire": "openai_responses", "path": "/v1/responses", "body": sent}
+        said = {"type": "text", "text": "yes"}
+        told = {"call": call, "id": f"resp_{call}", "status": 200, "parts": [said], "stop": "stop", "fault": None}
+        records += [Record(0, 0.0, "model", "request", asked), Record(0, 0.0, "model", "reply", told)]
+    recording = journal(persona_plan(Persona("echo")), records, UNDER, chunking="whole")
+    begun = [record.data["run"] for record in recording.records if record.kind == "kit/run_start"]
+    assert begun == ["r1"]
+
+
 def test_a_recorder_that_holds_few_counts_on_and_says_how_many_went():
     recorder = Recorder(datetime(2026, 1, 1, tzinfo=UTC), most=3)
     assert [recorder("model", "request", {}) for _ in range(5)] == [1, 2, 3, 4, 5]
     assert ([record.seq for record in recorder.records], recorder.seen, recorder.dropped) == ([3, 4, 5], 5, 2)
+
+
+def test_a_recorder_that_holds_few_bytes_lets_the_oldest_go():
+    recorder = Recorder(datetime(2026, 1, 1, tzinfo=UTC), most=100, most_bytes=100)
+    for source, kind, data in (
+        ("model", "request", {"bytes": 60}),
+        ("model", "reply", {"bytes": 0}),
+        ("model", "reply_done", {"bytes": 30}),
+        ("tool", "result", {"result": "x" * 20}),
+        ("model", "request", {"bytes": 20}),
+    ):
+        recorder(source, kind, data)
+    # The tool's record is {"result": "xx..."}: 34 bytes as JSON, so that without the first there are 84.
+    assert ([record.seq for record in recorder.records], recorder.dropped) == ([2, 3, 4, 5], 1)
 
 
 @pytest.mark.parametrize("name", ["echo", "looper", "chaos"])

@@ -18,7 +18,11 @@ async def requested(streams, method, url, body=None, **headers):
     """One request on an open connection, without a library between: five thousand of them are made."""
     reader, writer = streams
     content = b"" if body is None else json.dumps(body).encode()
-    lines = [f"{method} {urlsplit(url).path} HTTP/1.1", "Host: test", f"Content-Length: {len(content)}"]
+    lines = [
+        f"{method} {urlsplit(url).path} HTTP/1.1",
+        f"Host: {urlsplit(url).netloc}",
+        f"Content-Length: {len(content)}",
+    ]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     writer.write("\r\n".join((*lines, "", "")).encode() + content)
     head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()

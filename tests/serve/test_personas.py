@@ -34,7 +34,7 @@ def request(*texts, tools=(TIDE,), choice=None):
     messages = tuple(
         Message("tool", text, tool_call_id="c") if text[0] == "=" else Message("user", text) for text in texts
     )
-    return ModelRequest("openai_chat", "m", messages, tools=tools, tool_choice=choice, size=400)
+    return ModelRequest("openai_chat", "m", messages, tools=tools, tool_choice=choice, measured=lambda: 400)
 
 
 ASKED = request("How high is the tide?")

@@ -1,14 +1,17 @@
 """`conformance serve` as a process: its one line, how it ends, and what it says where it cannot stand."""
 
 import json
+import os
 import signal
 import socket
+import subprocess
+import sys
 
 import httpx2
 import pytest
 from click.testing import CliRunner
 from serve_bench import TIDE
-from serve_process import ENTRY, PATIENCE_S, ended, serving
+from serve_process import ENTRY, PATIENCE_S, ROOT, ended, serving
 
 from conformance.cli import main
 from fake_models.personas import PERSONAS
@@ -42,6 +45,52 @@ def test_a_folder_of_scenarios_stands_until_sigterm_which_is_exit_code_0(tmp_pat
 def test_ctrl_c_and_a_closed_terminal_are_130_as_everywhere(number):
     with serving("--persona", "liar") as (process, _):
         assert ended(process, number) == (130, "", "interrupted\n")
+
+
+TOLD_AT_IMPORT = """
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "fake_models.server":
+            os.kill(os.getpid(), signal.{number})
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "ends"), [("SIGTERM", (0, "")), ("SIGINT", (130, "interrupted\n")), ("SIGHUP", (130, "interrupted\n"))]
+)
+def test_it_ends_the_same_before_it_stands(number, ends):
+    code = TOLD_AT_IMPORT.format(number=number) + ENTRY
+    done = run(code, stdout=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == ends
+
+
+def run(code, **streams):
+    return subprocess.run(
+        [sys.executable, "-c", code, "serve", "--persona", "echo"],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        **streams,
+    )
+
+
+def test_where_nobody_can_read_where_it_stands_it_does_not_stand():
+    code = f"import os; os.close(1); os.execv({sys.executable!r}, [{sys.executable!r}, '-c', {ENTRY!r}, 'serve', '--persona', 'echo'])"
+    closed = run(code)
+    assert (closed.returncode, closed.stderr) == (
+        2,
+        "stdout is closed, so that nobody can read where the sessions stand; open it\n",
+    )
+    reader, writer = os.pipe()
+    os.close(reader)
+    dead = run(ENTRY, stdout=writer)
+    os.close(writer)
+    assert (dead.returncode, dead.stderr) == (2, "the system refused: [Errno 32] Broken pipe\n")
 
 
 def test_it_ends_at_once_while_a_client_waits_in_mid_stream():
@@ -100,7 +149,13 @@ RESUMED = TIDE.replace("id: tide", "id: resumed") + "  - resume: {approved: true
         (["nowhere.yaml"], "no file, folder or scenario id has the name 'nowhere.yaml'"),
         (["resumed.yaml"], "this run resumes another, which no request tells"),
         (["echo.yaml", "--persona", "echo"], "'echo' is a scenario's id and a persona"),
+        (["blank.yaml"], "scenario 'blank': came ' ', by which no request can be known"),
         (["--port", "70000"], "--port"),
+        (["--host", ""], "--host: came '', expected an address or a name of this machine"),
+        (["--host", "127.0.0.1/.."], "cannot listen on 127.0.0.1/.., port 0"),
+        (["--host", "h\u00f6st..example"], "cannot listen on h\u00f6st..example, port 0"),
+        (["--host", "a" * 300], f"cannot listen on {'a' * 100}, port 0"),
+        (["--host", "\x1b[31mred.."], r"cannot listen on \x1b[31mred.., port 0"),
         (["--dialect", "stopp"], "did you mean 'stop'?"),
     ],
 )
@@ -108,6 +163,9 @@ def test_what_cannot_stand_is_exit_code_2_before_anything_listens(tmp_path, monk
     monkeypatch.chdir(tmp_path)
     (tmp_path / "resumed.yaml").write_text(RESUMED, "utf-8")
     (tmp_path / "echo.yaml").write_text(TIDE.replace("id: tide", "id: echo"), "utf-8")
+    (tmp_path / "blank.yaml").write_text(
+        TIDE.replace("id: tide", "id: blank").replace("user: How high is the tide?", "user: ' '"), "utf-8"
+    )
     code, message = refused(*words)
     assert code == 2
     assert said in message
@@ -140,6 +198,8 @@ def test_what_takes_long_to_import_is_not_waited_for():
         "httpx2",
         "freezegun",
         "jinja2",
+        "jsonschema",
+        "referencing",
         "conformance.rules",
     }
     assert heavy & set(modules.split()) == set()

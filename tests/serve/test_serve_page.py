@@ -13,7 +13,8 @@ from serve_page import PAGE, pointed, snippets
 from serve_process import PATIENCE_S, serving
 
 from conformance.cli import main
-from conformance.serving.sessions import MOST_RECORDS
+from conformance.serving.sessions import MOST_BYTES, MOST_RECORDS
+from fake_models.http_requests import MAX_BODY_BYTES
 from fake_models.personas import DEFAULT_RATE, PERSONAS
 from fake_models.wire import CODECS
 
@@ -68,6 +69,8 @@ def test_the_routes_exist(line):
 
 def test_the_journal_is_as_long_as_it_is_said_to_be():
     assert f"newest {MOST_RECORDS:,} records" in PAGE
+    assert f"of {MOST_BYTES // 2**20} MiB" in PAGE
+    assert f"body of more than {MAX_BODY_BYTES // 2**20} MiB" in PAGE
 
 
 def test_the_commands_shown_are_commands():

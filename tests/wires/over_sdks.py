@@ -101,8 +101,8 @@ def _sent(ask: Ask, way: Way, body: dict[str, Any], headers: Mapping[str, str], 
         yield _told(error.status_code, _body(error.response), error.response.headers, error.body)
     except openai.APIError as error:
         yield Heard(error=error.body or {"message": error.message})
-    except ValueError as error:
-        # A body that is no JSON, or none of the wire's: each SDK has an error of its own for it.
+    except (TypeError, ValueError) as error:
+        # A body that is no JSON, or none of the wire's: SDKs say so by errors of many kinds, or trip over it.
         yield Heard(error={"message": f"no reply: {error!r}"})
 
 
@@ -217,9 +217,19 @@ def _of_choice(message: Mapping[str, Any], finish: str | None, usage: Any) -> He
 # OpenAI Responses.
 
 
-def responses(way: Way, body: dict[str, Any], headers: Mapping[str, str], *, stream: bool) -> Iterator[Heard]:
-    """`openai`, Responses."""
-    asked: dict[str, Any] = {"model": body["model"], "input": list(_items(body["messages"])), "store": False}
+def responses(
+    way: Way,
+    body: dict[str, Any],
+    headers: Mapping[str, str],
+    *,
+    stream: bool,
+    previous: str | None = None,
+    store: bool = False,
+) -> Iterator[Heard]:
+    """`openai`, Responses. `previous`: the body holds only what comes after the response of this id."""
+    asked: dict[str, Any] = {"model": body["model"], "input": list(_items(body["messages"])), "store": store}
+    if previous is not None:
+        asked["previous_response_id"] = previous
     if tools := _functions(body):
         asked["tools"] = [{"type": "function", "strict": False, **tool} for tool in tools]
     if choice := _choice(body):

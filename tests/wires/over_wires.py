@@ -10,15 +10,15 @@ from conformance.certify import certify
 from conformance.loading.loader import bundled, load_all
 from conformance.rules import RULES
 
-AGENT = f"command:{shlex.join((sys.executable, '-m', 'conformance.agent_side', 'reference_over_sdks:AGENT'))}"
 HERE = str(Path(__file__).parent)
 
 
-def played(monkeypatch, scenarios, wire, chunkings=("whole",)):
-    """The report of these scenarios over that wire, blocking and streamed."""
+def played(monkeypatch, scenarios, wire, chunkings=("whole",), *, agent="AGENT", of="reference_over_sdks"):
+    """The report of these scenarios over that wire, blocking and streamed, by an agent of a module of this folder."""
+    command = shlex.join((sys.executable, "-m", "conformance.agent_side", f"{of}:{agent}"))
     monkeypatch.setenv("PYTHONPATH", HERE)
     plans = [plan for plan in load_all(bundled()) if scenarios is None or plan.id in scenarios]
-    going = certify(AGENT, plans, RULES, cells=lambda info: cells_of(info, [wire], chunkings))
+    going = certify(f"command:{command}", plans, RULES, cells=lambda info: cells_of(info, [wire], chunkings))
     return asyncio.run(going)
 
 

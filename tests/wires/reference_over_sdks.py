@@ -1,4 +1,4 @@
-"""The reference loop with an official SDK between it and its model, one per wire; served as a `command:` agent."""
+"""The reference loop, and one that believes broken streams, with an official SDK to their model; served as `command:` agents."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,22 +9,21 @@ from over_sdks import SDKS, Way, streamed, whole
 
 from conformance.agent_side import Bench, InProcessAgent, RunInput
 from conformance.reference import reference
+from conformance.reference.faults.replies import whole_however_it_ended
 from fake_models.wire import CODECS
-
-HONEST = reference()
 
 
 class Session:
     """The wire is told with the first run, so the loop is opened then."""
 
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
+    def __init__(self, loop: InProcessAgent, bench: Bench) -> None:
+        self._agent, self._bench = loop, bench
         self._loop: Any = None
 
     def run(self, given: RunInput) -> Iterator[Any]:
         """One run of the reference."""
         if self._loop is None:
-            self._loop = HONEST.open(over(self._bench, given))
+            self._loop = self._agent.open(over(self._bench, given))
         return self._loop.run(given)
 
 
@@ -34,9 +33,11 @@ def over(bench: Bench, given: RunInput) -> Bench:
     return replace(bench, model=partial(whole, ask, way), stream_model=partial(streamed, ask, way))
 
 
-AGENT = InProcessAgent(
-    replace(
-        HONEST.info, name="reference over SDKs", profile=None, wires=tuple(wire for wire in SDKS if wire in CODECS)
-    ),
-    Session,
-)
+def _over_sdks(loop: InProcessAgent) -> InProcessAgent:
+    wires = tuple(wire for wire in SDKS if wire in CODECS)
+    info = replace(loop.info, name="reference over SDKs", profile=None, wires=wires)
+    return InProcessAgent(info, partial(Session, loop))
+
+
+AGENT = _over_sdks(reference())
+BELIEVES_BROKEN_STREAMS = _over_sdks(reference(bench=whole_however_it_ended))

@@ -65,7 +65,7 @@ class Session:
     def app(self, below: str) -> None:  # noqa: ARG002 - as it is asked
         return None
 
-    async def settle(self) -> None:
+    def settle(self) -> None:
         pass
 
     async def tool(self, name: str, arguments: Any, call_id: str | None) -> tuple[int, Any]:  # noqa: ARG002 - as it is asked
