@@ -74,8 +74,8 @@ class Session:
         self.thread = name
         self.api_key = f"sk-kit-{hashlib.sha256(f'{scenario.id}/{name}'.encode()).hexdigest()[:24]}"
         self._wire = CODECS[wire]
-        #: Where an agent without a socket would call its model: looks like a URL and reaches nothing, and says in every
-        #: error about it what does.
+        #: Where an agent without a socket would call its model: looks like a URL and reaches nothing. Its host
+        #: says what does, to whoever reads of it in an error.
         self.base_url = f"http://use-bench-transport.invalid/s/{name}{self._wire.base}"
         self.tools_url: str | None = None
         self.mcp_url: str | None = None
@@ -150,11 +150,10 @@ class Session:
         self._recorder(source, type, data)
         if type == "request":
             self._last = data["run"] or self._last
-        if type == "reply":
-            if calls := [part for part in data["parts"] if part["type"] == "tool_call"]:
-                self._calls_made += len(calls)
-                # What runs elsewhere is waited for in vain, and a model may call for ever.
-                self._waiting.said(self._run, [part for part in calls if part["name"] in self._scenario.tools])
+        if type == "reply" and (calls := [part for part in data["parts"] if part["type"] == "tool_call"]):
+            self._calls_made += len(calls)
+            # What runs elsewhere is waited for in vain, and a model may call for ever.
+            self._waiting.said(self._run, [part for part in calls if part["name"] in self._scenario.tools])
 
     # What the scripted model asks of its host.
 

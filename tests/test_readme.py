@@ -84,7 +84,7 @@ def test_the_commands_for_ci_play_the_core_and_ones_own(folder):
 
 def test_every_page_that_the_readme_links_to_is_there():
     root = Path(__file__).parents[1]
-    assert [path for path in re.findall(r"\]\((docs/[^)]+)\)", README) if not (root / path).is_file()] == []
+    assert [path for path in re.findall(r"\]\((docs/[^)#]+)\)", README) if not (root / path).is_file()] == []
 
 
 def test_the_readme_names_only_commands_that_exist():

@@ -27,7 +27,9 @@ def command(rule_id: str | None, *, page: bool) -> None:
         return
     found = [rule for rule in PROVIDER_RULES if rule_id.casefold() in (rule.id.casefold(), told_as(rule).casefold())]
     if not found:
-        near = nearest(rule_id, (BODY_NO_OBJECT, *(n for rule in PROVIDER_RULES for n in (rule.wire, rule.id, told_as(rule)))))
+        near = nearest(
+            rule_id, (BODY_NO_OBJECT, *(n for rule in PROVIDER_RULES for n in (rule.wire, rule.id, told_as(rule))))
+        )
         meant = f" did you mean {near!r}?" if near is not None else ""
         message = f"there is no provider rule and no wire {rule_id!r};{meant} see `conformance provider-rules` for all there are"
         raise LoadError([Problem((), message)])

@@ -6,14 +6,15 @@ from importlib.resources import files
 
 from conformance.dialect import BY_NAME, CAPABILITIES, CHANNELS, ON_LIMIT, Key
 from conformance.overrides import EXAMPLES, form
+from fake_models.wire import CODECS
 
 _INTRO = """\
 # What an agent declares
 
 <!-- Written by `conformance agents --declarations`; change the tables it is made from. -->
 
-An agent says in its `AgentInfo` what it shows (`channels`), where it goes another legitimate way than the recommended one
-(`dialect`) and what it can do beyond the loop itself (`capabilities`):
+An agent says in its `AgentInfo` how it asks its model (`wires`), what it shows (`channels`), where it goes another legitimate way
+than the recommended one (`dialect`) and what it can do beyond the loop itself (`capabilities`):
 
 ```python
 AgentInfo("my-agent", channels=("M", "T", "R"), dialect={"on_limit": "stop"}, capabilities={"sessions": True})
@@ -41,6 +42,11 @@ A capability maps to true, or to its figures where the meaning names some in bra
 apply. With `streaming` every scenario is played twice, in the cells `blocking` and `streaming/whole`.
 """
 
+_WIRES = """\
+The first is the one that is played unless `--wire` says otherwise; an agent that declares none speaks `openai_chat`. [wires.md](wires.md)
+has a client for each.
+"""
+
 _LIMITS = """\
 An agent reads them from `limits` of the run it is given. A key is there only where the scenario sets it; without `max_iters` the
 agent's own `default_max_iters` holds.
@@ -58,6 +64,11 @@ def page() -> str:
         "\n".join(
             (
                 _INTRO,
+                "## Wires\n",
+                *_table(
+                    ("wire", "what is asked"), ((f"`{name}`", f"`POST {codec.path}`") for name, codec in CODECS.items())
+                ),
+                _WIRES,
                 "## Channels\n",
                 *_table(("channel", "what is seen"), ((f"`{name}`", what) for name, what in CHANNELS.items())),
                 "M is needed; what can only be seen on a channel that is not declared is not judged.\n",

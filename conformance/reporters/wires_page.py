@@ -16,6 +16,72 @@ An agent is played over the first wire that it declares; `conformance run --wire
 A wire is told by the end of the path, so any base URL will do. `conformance serve` and the `run` message give the one that the
 wire's official client expects.
 """
+_CLIENTS = """
+## An agent over another wire
+
+An agent says which it speaks, `AgentInfo("my-agent", wires=("anthropic_messages",))`, and the base URL, key and model's name of its bench
+are those of the wire that is played; `bench.model` and its sisters speak openai_chat alone. A client of the wire's own library is made of
+the bench:
+
+<!-- client: openai_chat, openai_responses -->
+```python
+import openai
+
+client = openai.OpenAI(
+    base_url=bench.base_url,
+    api_key=bench.api_key,
+    max_retries=0,
+    http_client=openai.DefaultHttpxClient(transport=bench.transport()),
+)
+```
+
+<!-- client: anthropic_messages -->
+```python
+import anthropic
+
+client = anthropic.Anthropic(
+    base_url=bench.base_url,
+    api_key=bench.api_key,
+    max_retries=0,
+    http_client=anthropic.DefaultHttpxClient(transport=bench.transport()),
+)
+```
+
+<!-- client: gemini -->
+```python
+import httpx2
+from google import genai
+from google.genai import types
+
+client = genai.Client(
+    api_key=bench.api_key,
+    http_options=types.HttpOptions(
+        base_url=bench.base_url,
+        httpx_client=httpx2.Client(transport=bench.transport()),
+    ),
+)
+```
+
+<!-- client: ollama -->
+```python
+import ollama
+
+client = ollama.Client(host=bench.base_url, transport=bench.httpx_transport())
+```
+
+openai 3, anthropic 2 and google-genai 3 take `transport()`, which is httpx2's; ollama and older ones take `httpx_transport()`. Asynchronous
+clients take `async_transport()` and `httpx_async_transport()`. openai and anthropic send failed requests again by themselves: leave
+`max_retries=0` there, or declare `http_retry`, see [dialect.md](dialect.md).
+
+Under `python:` no socket stands behind `base_url`, so a client that is not given the transport reaches nothing. An agent whose
+client cannot be given one is played as `command:python -m conformance.agent_side my_agent:AGENT`, where `base_url` is real.
+
+## Arguments that are no JSON object
+
+Models write such calls. openai_chat and openai_responses carry them as they are, and so does a stream of anthropic_messages; in a
+whole body of anthropic_messages they are a JSON string in place of the object. gemini and ollama cannot carry them: on gemini the reply is
+empty and finishes with MALFORMED_FUNCTION_CALL, on ollama the request is answered with status 500, as their servers do.
+"""
 _STORED = """
 ## Stored conversations
 
@@ -50,7 +116,7 @@ LACKS: Mapping[Word, str] = {
 
 def wires_page() -> str:
     """The whole page."""
-    return "".join((_HEAD, *map(_wire, CODECS.values()), _STORED, _CHUNKINGS, *_refusals()))
+    return "".join((_HEAD, *map(_wire, CODECS.values()), _CLIENTS, _STORED, _CHUNKINGS, *_refusals()))
 
 
 def _wire(codec: Codec) -> str:

@@ -1,7 +1,6 @@
 """A server with sessions for as long as it is wanted: chooses what stands, says when it does, and ends when it is told to."""
 
 import asyncio
-import gc
 import ipaddress
 import json
 import signal
@@ -15,9 +14,6 @@ from conformance.serving.plans import at, persona_plan, unplayable
 from conformance.serving.sessions import Manner, Sessions
 from fake_models.personas import PERSONAS, Persona
 from fake_models.server import Server
-
-#: How many objects are made, less those that are gone, before it is looked which of them are garbage.
-GARBAGE = 10_000
 
 
 def scenarios(selectors: Sequence[str]) -> dict[str, Scenario]:
@@ -75,16 +71,9 @@ async def stand(
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     async with server:
-        _collect_less()
         standing = {name: dict(sessions.open(plan, name).base_urls) for name, plan in plays.items()}
         ready(json.dumps({"ready": True, "control": f"{server.url}/control", "sessions": standing}))
         await over.wait()
-
-
-def _collect_less() -> None:
-    """Look for garbage where it can be: not in what stands for as long as the process, and seldom in journals, which have no cycles."""
-    gc.freeze()
-    gc.set_threshold(GARBAGE)
 
 
 def is_loopback(host: str) -> bool:

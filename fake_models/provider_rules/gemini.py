@@ -210,7 +210,7 @@ _ROWS = (
         "correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call "
         "`default_api:{name}` , position {position}. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures "
         "for more details.",
-        source="manthanabc/paws#103, nanbingxyz/5ire#405",
+        source="manthanabc/paws#103, nanbingxyz/5ire#405 (models named gemini-3, and not 2.5)",
         check=_signature_missing,
         only=_is_signing,
         **_GEMINI,

@@ -80,16 +80,17 @@ def connected(code="", patience=PATIENCE):
 
 def plan(runs=1, **more):
     run = {"user": "Well?", "model": [{"say": "Fine.", "optional": True}]}
-    base = {"id": "tiny", "title": "Is asked.", "why": "A test asks.", "deadline_s": 5, "runs": [run] * runs}
+    told = runs if isinstance(runs, list) else [run] * runs
+    base = {"id": "tiny", "title": "Is asked.", "why": "A test asks.", "deadline_s": 5, "runs": told}
     return scenario(base | more)
 
 
-def played(code, times=1, **more):
+def played(code, times=1, cell=None, **more):
     """The recordings of one scenario, played so often to one agent."""
 
     async def one():
         async with connected(code) as agent:
-            return [await play(agent, plan(**more), Cell(), dialect({})) for _ in range(times)]
+            return [await play(agent, plan(**more), cell or Cell(), dialect({})) for _ in range(times)]
 
     return asyncio.run(one())
 
@@ -237,6 +238,21 @@ def test_an_agent_that_does_not_read_is_hung_and_not_waited_for():
     history = [{"role": "user", "content": "x" * 1_000_000}]
     [recording] = played(code, deadline_s=0.3, history=history)
     assert hows([recording]) == [["hung"]]
+
+
+def test_a_reply_that_is_slow_by_its_script_is_no_silence():
+    code = (
+        "from urllib.request import Request, urlopen\n"
+        "def each(given):\n"
+        "    body = {'model': 'any', 'stream': True, 'messages': given['input']['messages']}\n"
+        "    url = given['model']['base_url'] + '/chat/completions'\n"
+        "    urlopen(Request(url, json.dumps(body).encode(), {'Content-Type': 'application/json'})).read()\n"
+        "    result(given)"
+    )
+    turn = {"say": "F" * 28, "pace_s": 0.2}
+    chunks = Cell(stream=True, chunking="token")
+    [recording] = played(code, cell=chunks, deadline_s=1.0, runs=[{"user": "Well?", "model": [turn]}])
+    assert hows([recording]) == [["returned"]]
 
 
 async def cancelled_at_its_first_event(code, patience=PATIENCE):

@@ -43,7 +43,10 @@ def test_an_id_that_several_wires_have_tells_of_each():
 def test_an_unknown_id_names_the_nearest_and_ends_with_2():
     result = conformance("provider-rules", "tools_empty_aray")
     assert result.exit_code == 2
-    assert "there is no provider rule and no wire 'tools_empty_aray'; did you mean 'tools_empty_array'? see" in result.output
+    assert (
+        "there is no provider rule and no wire 'tools_empty_aray'; did you mean 'tools_empty_array'? see"
+        in result.output
+    )
 
 
 def test_an_id_that_is_like_no_other_names_none_but_the_command_that_lists_them():

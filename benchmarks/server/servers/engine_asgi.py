@@ -2,9 +2,10 @@
 
 from session import Session
 
+from fake_models.bodies import json_or_text
 from fake_models.effects import Head, Send
 from fake_models.exchange import content_length, delivery
-from fake_models.routes import codec_for, json_or_text
+from fake_models.routes import codec_for
 
 SESSION = Session()
 
