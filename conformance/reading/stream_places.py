@@ -1,15 +1,15 @@
 """What of a reply was sent before its stream broke: told by writing it once more. Judges nothing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 
+from conformance.reading.resumed import part
 from conformance.reading.view import Reply
 from conformance.recording import Header
 from fake_models import breaking, messages
 from fake_models.chunking import WHOLE, Chunking, chunking
-from fake_models.messages import ModelRequest, Part, Text, Thinking, ToolCall
+from fake_models.messages import ModelRequest, Part
 from fake_models.wire import CODECS
 from fake_models.wire.codec import Stamp, compact, quirks
 
@@ -47,8 +47,8 @@ def sent(reply: Reply, request: ModelRequest, header: Header, after_chunks: int)
 
 def _parts(reply: Reply) -> Iterator[Part]:
     calls = count()
-    for part in reply.parts:
-        yield _part({**part, "name": _NAME.format(next(calls))} if part["type"] == "tool_call" else part)
+    for told in reply.parts:
+        yield part({**told, "name": _NAME.format(next(calls))} if told["type"] == "tool_call" else told)
 
 
 def _chunking(header: Header) -> Chunking:
@@ -57,13 +57,3 @@ def _chunking(header: Header) -> Chunking:
     except ValueError:
         # Of a kit that knew more of them. Whole chunks are the fewest, so that what was cut before them was cut before its end.
         return WHOLE
-
-
-def _part(part: Mapping[str, Any]) -> Part:
-    match part["type"]:
-        case "text":
-            return Text(part["text"])
-        case "thinking":
-            return Thinking(part["text"])
-        case _:
-            return ToolCall(part.get("id"), part["name"], part["arguments"])
