@@ -12,7 +12,7 @@ from fake_models.overflow import overflow_reply
 from fake_models.provider_rules import BODY_NO_OBJECT, Breach, Known, breaches, refusal
 from fake_models.records import digests, reply_data, retry_count
 from fake_models.script import Cursor, Missed, Played, Script, Turn, answer, aside, unplayed
-from fake_models.wire.codec import Codec, Stamp, compact, remembering, told
+from fake_models.wire.codec import Codec, Stamp, compact, quirked, remembering
 from fake_models.wire.memory import NOTHING, Kept
 
 #: How many requests beyond its cap a run is refused before it is left waiting: enough for a loop to see that it must end.
@@ -203,9 +203,10 @@ class ScriptedModel:
         play.cursor = played.cursor
         observed = [breach.rule.id for breach in found] if found else []
         stamp = Stamp(f"{codec.reply_prefix}{call}", int(world.now.timestamp()), request.model)
+        said, altered = _told(codec, request, played)
         if codec.memory is not None:
-            self._kept = remembering(codec, self._kept, whole, told(codec, played.reply, request), stamp)
-        return self._say(call, codec, request, played, observed=observed, stamp=stamp)
+            self._kept = remembering(codec, self._kept, whole, said.reply, stamp)
+        return self._say(call, codec, request, said, observed=observed, altered=altered, stamp=stamp)
 
     def _run_of(self, request: ModelRequest) -> str | None:
         """The open run whose user text stands last in the request; the older of two that say nothing; else the last to end."""
@@ -241,12 +242,16 @@ class ScriptedModel:
         return of_error(call, codec, error)
 
     def _say(
-        self, call: str, codec: Codec, request: ModelRequest, played: Played, *, observed: list[str], stamp: Stamp
+        self,
+        call: str,
+        codec: Codec,
+        request: ModelRequest,
+        played: Played,
+        *,
+        observed: list[str],
+        altered: Sequence[str],
+        stamp: Stamp,
     ) -> Exchange:
-        carried = codec.carried(played.reply, request)
-        altered = () if carried is played.reply else _differing(played.reply, carried)
-        if carried is not played.reply or carried.quirks:
-            played = replace(played, reply=told(codec, played.reply, request))
         self._note_thoughts(played.reply)
         exchange = exchange_of(call, codec, played.reply, request=request, stamp=stamp, chunking=self._chunking)
         counted = request.include_usage or not request.stream
@@ -262,6 +267,15 @@ class ScriptedModel:
             return
         ids = {call.id for call in reply.calls if call.id}
         self._thoughts = self._thoughts | ids if thought else self._thoughts - ids
+
+
+def _told(codec: Codec, request: ModelRequest, played: Played) -> tuple[Played, Sequence[str]]:
+    """The turn as the agent is told it over this wire, and the fields in which that is not what the script says."""
+    carried = codec.carried(played.reply, request)
+    altered = () if carried is played.reply else _differing(played.reply, carried)
+    if carried is not played.reply or carried.quirks:
+        played = replace(played, reply=quirked(codec, carried))
+    return played, altered
 
 
 def _differing(script: Reply, carried: Reply) -> list[str]:

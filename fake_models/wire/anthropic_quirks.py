@@ -4,20 +4,15 @@ How servers that speak Anthropic Messages stray from it, each as a change of the
 Every one was seen with a real server, named beside it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from fake_models.messages import Reply, Text
-from fake_models.wire.codec import DUPLICATE_IDS, Quirk
+from fake_models.wire.codec import DUPLICATE_IDS, Quirk, each, texts_last
 
 Payload = Mapping[str, Any]
 Chunks = tuple[Payload, ...]
-
-
-def _each(change: Callable[[Payload], Payload]) -> Callable[[Chunks], Chunks]:
-    return lambda chunks: tuple(change(chunk) for chunk in chunks)
 
 
 def _without_reason(payload: Payload) -> Payload:
@@ -43,16 +38,11 @@ def _counted_last(chunks: Chunks) -> Chunks:
     return ({**start, "message": {**message, "usage": dict.fromkeys(message["usage"], 0)}}, *said, end)
 
 
-def _texts_last(reply: Reply) -> Reply:
-    # The blocks of a reply come in the order of its parts.
-    return replace(reply, parts=tuple(sorted(reply.parts, key=lambda part: isinstance(part, Text))))
-
-
 QUIRKS = MappingProxyType[str, Quirk](
     {
         "duplicate_ids": DUPLICATE_IDS,
         # sgl-project/sglang#24293
-        "text_after_calls": Quirk("texts come after the calls", reply=_texts_last),
+        "text_after_calls": Quirk("texts come after the calls", reply=texts_last),
         # The provider itself did so once: decolua/9router#2209, docker/docker-agent#4360.
         "usage_bare": Quirk("the last event tells the output tokens alone", chunks=_bare),
         # sgl-project/sglang#20678
@@ -60,12 +50,12 @@ QUIRKS = MappingProxyType[str, Quirk](
         # farion1231/cc-switch#2303, Alishahryar1/free-claude-code#209. The official client's own reader of streams fails on it.
         "usage_null": Quirk(
             "usage is null",
-            chunks=_each(_with_null_usage),
+            chunks=each(_with_null_usage),
             whole=_with_null_usage,
             reply=lambda reply: replace(reply, usage=None),
         ),
         # looplj/axonhub#2000: a gateway has no reason to tell where the server behind it gave none.
-        "finish_missing": Quirk("stop_reason stays null", chunks=_each(_without_reason), whole=_without_reason),
+        "finish_missing": Quirk("stop_reason stays null", chunks=each(_without_reason), whole=_without_reason),
         # esengine/DeepSeek-Reasonix#8756, tombii/better-ccflare#307
         "no_final_marker": Quirk("the stream ends without message_stop", trailer=False),
     }

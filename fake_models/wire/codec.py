@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
-from fake_models.messages import ErrorEvent, ErrorReply, ModelRequest, NoConnection, Reply, ToolCall
+from fake_models.messages import ErrorEvent, ErrorReply, ModelRequest, NoConnection, Reply, Text, ToolCall
 from fake_models.wire.memory import Kept, Memory, remembered
 
 #: Cuts a text into the pieces that stream one by one; joined they are the text again, and none is empty.
@@ -124,6 +124,16 @@ class Quirk:
     unfinished: bool = False
 
 
+def each(change: Callable[[Any], Any]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """The change of one payload as that of all payloads of a stream."""
+    return lambda payloads: tuple(map(change, payloads))
+
+
+def texts_last(reply: Reply) -> Reply:
+    """The reply with its texts behind its calls, on wires that say its parts in their order."""
+    return replace(reply, parts=tuple(sorted(reply.parts, key=lambda part: isinstance(part, Text))))
+
+
 def _one_id(reply: Reply) -> Reply:
     calls = reply.calls
     return replace(
@@ -190,10 +200,14 @@ def quirks(codec: Codec, reply: Reply) -> tuple[Quirk, ...]:
 
 def told(codec: Codec, reply: Reply, request: ModelRequest) -> Reply:
     """What of a reply an agent is told over this wire, quirks and all: what recordings speak of."""
-    said = codec.carried(reply, request)
-    for quirk in quirks(codec, said):
-        said = quirk.reply(said)
-    return said
+    return quirked(codec, codec.carried(reply, request))
+
+
+def quirked(codec: Codec, carried: Reply) -> Reply:
+    """A reply that the wire can say, with what its quirks make of it."""
+    for quirk in quirks(codec, carried):
+        carried = quirk.reply(carried)
+    return carried
 
 
 def remembering(codec: Codec, before: Kept, body: Mapping[str, Any], reply: Reply, stamp: Stamp) -> Kept:

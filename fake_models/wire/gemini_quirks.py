@@ -4,20 +4,15 @@ How servers of Gemini's wire stray from it, as changes of replies and payloads. 
 Where each was seen stands beside it. Usage in every chunk is no quirk here: the API tells it so.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from fake_models.messages import Reply, Text
-from fake_models.wire.codec import DUPLICATE_IDS, Quirk
+from fake_models.messages import Reply
+from fake_models.wire.codec import DUPLICATE_IDS, Quirk, each, texts_last
 
 Payload = dict[str, Any]
 Payloads = tuple[Payload, ...]
-
-
-def _each(change: Callable[[Payload], Payload]) -> Callable[[Payloads], Payloads]:
-    return lambda payloads: tuple(change(payload) for payload in payloads)
 
 
 def _unfinished(payload: Payload) -> Payload:
@@ -52,10 +47,6 @@ def _one_part_each(payload: Payload) -> list[Payload]:
     return [{**payload, "candidates": [{**candidate, "content": {**content, "parts": [part]}}]} for part in parts]
 
 
-def _texts_last(reply: Reply) -> Reply:
-    return replace(reply, parts=tuple(sorted(reply.parts, key=lambda part: isinstance(part, Text))))
-
-
 def _silenced(reply: Reply) -> Reply:
     return replace(reply, parts=(), stop="filter", finish=None)
 
@@ -70,11 +61,11 @@ QUIRKS = MappingProxyType[str, Quirk](
         # Each call of a batch in a chunk of its own, with no index to tell them by (brainlid/langchain#620).
         "calls_whole": Quirk("each call comes in a chunk of its own", chunks=_calls_alone),
         # spring-projects/spring-ai#2029
-        "text_after_calls": Quirk("texts come after the calls", reply=_texts_last),
+        "text_after_calls": Quirk("texts come after the calls", reply=texts_last),
         "duplicate_ids": DUPLICATE_IDS,
         # strands-agents/sdk-typescript#717
         "finish_missing": Quirk(
-            "no finish reason comes, all else does", chunks=_each(_unfinished), whole=_unfinished, unfinished=True
+            "no finish reason comes, all else does", chunks=each(_unfinished), whole=_unfinished, unfinished=True
         ),
         # docker/docker-agent#2848: Gemini 3 counts in a chunk that says nothing else.
         "usage_last": Quirk("only the last chunk has usage", chunks=_counted_last),
@@ -82,7 +73,7 @@ QUIRKS = MappingProxyType[str, Quirk](
         "usage_null": Quirk(
             "usage is null",
             reply=lambda reply: replace(reply, usage=None),
-            chunks=_each(_null_usage),
+            chunks=each(_null_usage),
             whole=_null_usage,
         ),
         # Tiendil/feeds.fun#396: where it is the prompt that the filter stops, there is no candidate at all. Stands last, since
@@ -90,7 +81,7 @@ QUIRKS = MappingProxyType[str, Quirk](
         "prompt_blocked": Quirk(
             "the prompt is blocked: nothing is said, and no candidate comes",
             reply=_silenced,
-            chunks=_each(_blocked),
+            chunks=each(_blocked),
             whole=_blocked,
         ),
     }

@@ -5,8 +5,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from fake_models.messages import Reply, Text
-from fake_models.wire.codec import DUPLICATE_IDS, Pieces, Quirk, compact
+from fake_models.wire.codec import DUPLICATE_IDS, Pieces, Quirk, compact, texts_last
 
 Payload = dict[str, Any]
 FAILED = "response.failed"
@@ -114,14 +113,10 @@ def _whole_calls(payloads: tuple[Payload, ...]) -> tuple[Payload, ...]:
     )
 
 
-def _text_last(reply: Reply) -> Reply:
-    return replace(reply, parts=tuple(sorted(reply.parts, key=lambda part: isinstance(part, Text))))
-
-
 QUIRKS = MappingProxyType[str, Quirk](
     {
         "duplicate_ids": DUPLICATE_IDS,
-        "text_after_calls": Quirk("the message comes after the calls of the reply", reply=_text_last),
+        "text_after_calls": Quirk("the message comes after the calls of the reply", reply=texts_last),
         # Seen from a gateway that closes the response before the chat stream behind it counts: router-for-me/CLIProxyAPI#2531.
         "usage_null": Quirk("usage is null in the last event too", reply=lambda reply: replace(reply, usage=None)),
         # xAI documents of its streams that a call comes whole in one chunk.
