@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# The tests start some hundred processes. Where bytecode is not kept, each of them compiles the kit anew.
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: certify test test-clients test-targets lint types bench bench-server clean
 
 certify: .venv/core
@@ -11,7 +14,7 @@ certify: .venv/core
 APART := tests/clients tests/mcp tests/wires tests/targets
 
 test: .venv/test lint types
-	$(BIN)/python -m pytest -n 2 -q $(addprefix --ignore ,$(APART))
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q $(addprefix --ignore ,$(APART))
 
 # The official clients of the providers, in Python and JavaScript, newest and older, which the first run installs, those of MCP,
 # and the whole core on every wire through the providers' own SDKs.

@@ -4,6 +4,7 @@ How fast the kit is, as ratios within one interleaved run. `make bench` prints f
 1. Whole processes, medians of wall and CPU time: a bare interpreter, `conformance --help`, the core suite on the reference, in process
    and behind the command protocol.
 2. In process, CPU time: the bare reference loop over canned replies, the same played by the kit, and played and judged.
+3. The same over the whole core in all cells of the reference, where scenarios are larger: played, and what was played judged.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from typing import Any
 
 from conformance.adapters.in_process import connected
 from conformance.agent_side import RunInput
+from conformance.cell import cells_of
 from conformance.judge import judge
 from conformance.loading.loader import find, library, load_all
 from conformance.recording import Recording
@@ -40,6 +42,9 @@ ROUNDS = 11
 FOUNDING = ("time-query-max-iters-1", "cargo-chain-max-iters-2", "empty-once")
 PLAYS = 100
 PLANS = load_all(find(FOUNDING, [library()]))
+CORE = load_all(find((), [library()]))
+#: The core takes seconds a time.
+CORE_ROUNDS = 3
 
 
 def processes() -> None:
@@ -72,7 +77,7 @@ def canned(recording: Recording) -> Callable[[], None]:
         replies, values = iter(bodies), iter(results)
         bench: Any = SimpleNamespace(
             model=lambda _body, headers=None: json.loads(next(replies)),  # noqa: ARG005 - named as the loop names it
-            call_tool=lambda *_call: next(values),
+            call_tool=lambda *_call, **_terms: next(values),
             model_name="m",
             api_key="k",
             now=lambda: PLANS[0].clock,
@@ -113,27 +118,52 @@ async def in_process() -> None:
             for plan in PLANS:
                 judge(await play(agent, plan, Cell(), under), RULES)
 
-        table(await measured({"bare loop": bare, "played": played, "played and judged": judged}))
+        kinds = {"bare loop": bare, "played": played, "played and judged": judged}
+        table(
+            "one founding scenario, CPU", "bare", await measured(kinds, PLAYS * len(PLANS), rounds=ROUNDS, times=PLAYS)
+        )
 
 
-async def measured(kinds: dict[str, Callable[[], Awaitable[None]]]) -> dict[str, float]:
-    """CPU seconds of one scenario, the median of interleaved rounds; the first one warms up."""
+async def core() -> None:
+    async with connected(REFERENCE) as agent:
+        under, recordings = declared(agent.info), list[Recording]()
+        cells = cells_of(agent.info, (), ("all",))
+
+        async def played() -> None:
+            recordings[:] = [await play(agent, plan, cell, under) for plan in CORE for cell in cells]
+
+        async def judged() -> None:
+            # A suite's judgements are kept to its end.
+            _kept = [judge(recording, RULES) for recording in recordings]
+
+        kinds = {"played": played, "what was played, judged": judged}
+        spent = await measured(kinds, len(CORE) * len(cells), rounds=CORE_ROUNDS)
+        table(f"one of {len(CORE) * len(cells)} core plays, CPU", "played", spent)
+
+
+async def measured(
+    kinds: dict[str, Callable[[], Awaitable[None]]], plays: int, *, rounds: int, times: int = 1
+) -> dict[str, float]:
+    """CPU seconds of one of `plays` that `times` calls make, the median of interleaved rounds; the first one warms up."""
     spent: dict[str, list[float]] = {name: [] for name in kinds}
-    for _ in range(ROUNDS + 1):
+    for _ in range(rounds + 1):
         for name, work in kinds.items():
             start = time.process_time()
-            for _ in range(PLAYS):
+            for _ in range(times):
                 await work()
-            spent[name].append((time.process_time() - start) / PLAYS / len(PLANS))
+            spent[name].append((time.process_time() - start) / plays)
     return {name: statistics.median(seen[1:]) for name, seen in spent.items()}
 
 
-def table(spent: dict[str, float]) -> None:
-    print(f"\n{'one founding scenario, CPU':32}{'each':>10}{'a second':>10}{'x bare':>9}")
+def table(title: str, baseline: str, spent: dict[str, float]) -> None:
+    """Print what each kind took, and how often the first of them, the baseline, would go into it."""
+    first_s = next(iter(spent.values()))
+    print(f"\n{title:32}{'each':>10}{'a second':>10}{f'x {baseline}':>9}")
     for name, each_s in spent.items():
-        print(f"{name:32}{1e3 * each_s:>8.2f}ms{1 / each_s:>10.0f}{each_s / spent['bare loop']:>9.1f}")
+        print(f"{name:32}{1e3 * each_s:>8.2f}ms{1 / each_s:>10.0f}{each_s / first_s:>9.1f}")
 
 
 if __name__ == "__main__":
     processes()
     asyncio.run(in_process())
+    asyncio.run(core())

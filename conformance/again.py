@@ -44,7 +44,17 @@ def judged_again(recordings: Mapping[str, Recording], rules: Sequence[Rule]) -> 
 def so_far(made: Sequence[Judged], rules: Sequence[Rule]) -> Report:
     """The report of plays that were interrupted, at least one of which was recorded."""
     heads = [one.play.recording.header for one in made if one.play.recording is not None]
-    plays = [Played(one.play.scenario.id, one.play.cell.name, one.judgement, one.play.error) for one in made]
+    plays = [
+        Played(
+            one.play.scenario.id,
+            one.play.cell.name,
+            one.judgement,
+            one.play.error,
+            one.play.excused,
+            one.play.scenario.exercises,
+        )
+        for one in made
+    ]
     return _report(heads[0], plays, rules)
 
 

@@ -86,5 +86,7 @@ def _expecting(entry: Entry, known: Sequence[Known], stale: Sequence[Known]) -> 
                 return replace(result, verdict=Verdict.STALE, reason=f"{listed.place} lists it; remove that entry")
         return result
 
+    if entry.excused is not None:
+        return entry
     results = tuple(seen(result) for result in entry.results)
     return replace(entry, results=results, verdict=verdict_of(results, entry.error))

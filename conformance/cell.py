@@ -8,13 +8,15 @@ from typing import Any
 from conformance.agent_side import AgentInfo
 from conformance.errors import SpecError, guess
 from conformance.recording import Header
-from fake_models.chunking import chunking
+from fake_models.chunking import NAMES, chunking
 from fake_models.wire import CODECS
 
 #: The wire that a cell's name leaves out.
 USUAL_WIRE = "openai_chat"
-#: What `--wire` calls every wire that the agent speaks.
+#: What `--wire` calls every wire that the agent speaks, and `--chunking` every chunking without a seed.
 ALL = "all"
+#: Most plays of one command, which take minutes in this process and hours in another: more were asked for by mistake.
+MOST_PLAYS = 20_000
 
 _NAME = re.compile(r"(?:(?P<wire>[a-z_]+)/)?(?:(?P<blocking>blocking)|streaming/(?P<chunking>[a-z]+(?::\d+)?))")
 
@@ -54,11 +56,12 @@ def cells_of(info: AgentInfo, wires: Sequence[str] = (), chunkings: Sequence[str
     """
     The cells an agent is played in: on each wire blocking, and streaming in each chunking where it declares that.
 
-    Without `wires` its first one is played, and without `chunkings` whole chunks.
+    Without `wires` its first one is played, and without `chunkings` whole chunks. `all` among either stands for each.
 
     Raises:
         SpecError: the agent does not speak such a wire, there is no such chunking, or no stream that it could cut.
     """
+    chunkings = tuple(dict.fromkeys(one for name in chunkings for one in (NAMES[:-1] if name == ALL else (name,))))
     for name in chunkings:
         try:
             chunking(name)
@@ -76,9 +79,25 @@ def cells_of(info: AgentInfo, wires: Sequence[str] = (), chunkings: Sequence[str
                 f"--wire {one!r}: agent {info.name!r} speaks {spoken}{guess(one, (*info.wires, ALL))}; 'all' plays each of them"
             )
     played = info.wires if ALL in wires else tuple(dict.fromkeys(wires)) or info.wires[:1]
-    streams = dict.fromkeys(chunkings or ("whole",)) if info.capabilities.get("streaming") else {}
+    streams = (chunkings or ("whole",)) if info.capabilities.get("streaming") else ()
     return tuple(
         cell
         for wire in played
         for cell in (Cell(wire=wire), *(Cell(stream=True, chunking=one, wire=wire) for one in streams))
     )
+
+
+def bounded(cells: Sequence[Cell], scenarios: int, repeat: int) -> Sequence[Cell]:
+    """
+    The same cells, where so many scenarios can be played in them.
+
+    Raises:
+        SpecError: the plays would be more than `MOST_PLAYS`.
+    """
+    plays = scenarios * len(cells) * repeat
+    if plays > MOST_PLAYS:
+        raise SpecError(
+            f"{plays} plays were asked for ({scenarios} scenarios x {len(cells)} cells x {repeat} repeats), and one command makes "
+            f"{MOST_PLAYS} at most; name scenarios or a --tag, take fewer --wire and --chunking, or a smaller --repeat"
+        )
+    return cells

@@ -71,7 +71,9 @@ async def certify(
             )
             async for one in made:
                 judgement = judge(one.recording, rules) if one.recording is not None else None
-                plays.append(Played(one.scenario.id, one.cell.name, judgement, one.error))
+                plays.append(
+                    Played(one.scenario.id, one.cell.name, judgement, one.error, one.excused, one.scenario.exercises)
+                )
                 judged = Judged(one, judgement)
                 watch(judged)
                 if stop_at(judged):

@@ -1,7 +1,7 @@
 """The dialect: which of several legitimate answers an agent declares, key by key. Declares and checks; observes nothing."""
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -140,6 +140,13 @@ CHANNELS: Mapping[str, str] = {
     "U": "usage reports",
     "L": "log records",
 }
+#: Every kind of outcome there is.
+OUTCOMES = frozenset(
+    {
+        *("answered", "limit", "empty", "overflow", "truncated", "filtered", "model_error", "tool_error"),
+        *("guard", "gate", "unverified", "interrupted", "waiting", "refused", "error"),
+    }
+)
 #: What an agent can declare to be able to do, beyond the loop itself. Undeclared, the clauses about it do not apply.
 CAPABILITIES: Mapping[str, str] = {
     "approval": "waits for a person before tools that need one, and resumes with the answer",
@@ -158,6 +165,55 @@ CAPABILITIES: Mapping[str, str] = {
     "tool_choice": "takes a forced tool choice",
     "tool_timeout": "gives up on a tool: {seconds, retries}",
     "wire_streaming": "asks its model for streamed replies",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The figures of a capability: what each may be, which of them it needs, and an example that is allowed."""
+
+    each: Mapping[str, Callable[[Any], bool]]
+    needs: tuple[str, ...]
+    example: Mapping[str, Any]
+    #: Whether one of them is enough, whichever.
+    any_of: bool = False
+
+
+def _seconds(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+
+
+def _some_seconds(value: Any) -> bool:
+    return _seconds(value) and value > 0
+
+
+def _some(value: Any) -> bool:
+    return _whole(value) and value > 0
+
+
+def _cap(value: Any) -> bool:
+    # `caller`: none of the agent's own, so that it holds only what the caller sets.
+    return value == "caller" or _whole(value)
+
+
+#: The figures that a capability has to be declared with; one that is not here is true or false.
+FIGURES: Mapping[str, Figures] = {
+    "circuit_breaker": Figures(
+        {"kind": _text, "threshold": _some, "window_s": _seconds, "recovery_s": _seconds},
+        ("kind", "threshold", "recovery_s"),
+        {"kind": "consecutive", "threshold": 5, "window_s": 60, "recovery_s": 30},
+    ),
+    "completion_gate": Figures({"retries": _whole}, ("retries",), {"retries": 1}),
+    "guards": Figures(
+        dict.fromkeys(("max_tool_calls", "max_same_call", "token_budget"), _cap),
+        (),
+        {"max_tool_calls": 50, "max_same_call": 3},
+        any_of=True,
+    ),
+    "retries": Figures({"http": _whole}, ("http",), {"http": 2}),
+    "tool_timeout": Figures(
+        {"seconds": _some_seconds, "retries": _whole}, ("seconds", "retries"), {"seconds": 30, "retries": 0}
+    ),
 }
 
 BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
@@ -251,6 +307,64 @@ def dialect(declared: Mapping[str, Any]) -> Dialect:
     if "empty_is" in values:
         values["empty_is"] = tuple(shape for shape in EMPTY_SHAPES if shape in values["empty_is"])
     return Dialect(**values)
+
+
+def declaration(said: Mapping[str, Any], channels: Collection[str], capabilities: Mapping[str, Any]) -> Dialect:
+    """
+    The dialect of a whole declaration, which must not contradict itself.
+
+    Raises:
+        DialectError: a key or a value that there is not, or what `contradictions` finds.
+    """
+    normal = dialect(said)
+    wrong = next(contradictions(said, channels, capabilities), None)
+    if wrong is not None:
+        raise DialectError(wrong)
+    return normal
+
+
+def contradictions(
+    said: Mapping[str, Any], channels: Collection[str], capabilities: Mapping[str, Any]
+) -> Iterator[str]:
+    """
+    Where a declaration cannot be true whatever the agent does, each in a sentence.
+
+    A key that is read under another value only, such as summary_tools under limit_text none, says nothing and is none.
+    """
+    if said.get("on_limit") == "other" and not {"limit_text", "limit_terminal"} <= set(said):
+        yield "dialect: on_limit is 'other', expected limit_text and limit_terminal beside it, which say what it is"
+    if said.get("events") == "none" and "E" in channels:
+        yield "dialect: events is 'none', and channel E is declared; leave out E, or declare events: native or translated"
+    for name, kind in (said.get("exceptions") or {}).items():
+        if kind not in OUTCOMES:
+            near = difflib.get_close_matches(kind, OUTCOMES, n=1)
+            guess = f"; did you mean {near[0]!r}?" if near else ""
+            kinds = ", ".join(sorted(OUTCOMES))
+            yield f"dialect: exceptions says that {name} means {kind!r}, which is no outcome{guess} Expected one of {kinds}"
+    for name, value in capabilities.items():
+        yield from _figures(name, value)
+
+
+def _figures(name: str, value: Any) -> Iterator[str]:
+    figures = FIGURES.get(name)
+    if value is None or value is False:
+        return
+    if figures is None:
+        if value is not True:
+            yield f"capability {name!r} is {value!r}, expected true or false: it has no figures"
+        return
+    expected = f"expected {'one or more' if figures.any_of else 'all'} of {', '.join(figures.each if figures.any_of else figures.needs)}"
+    write = f"write for example {name}: {dict(figures.example)}"
+    if not isinstance(value, Mapping) or not value:
+        yield f"capability {name!r} is {value!r}, {expected}, as without its figures nothing can be held against it; {write}"
+        return
+    for odd in (one for one in value if one not in figures.each):
+        yield f"capability {name!r} has the figure {odd!r}, which there is not; it has {', '.join(figures.each)}"
+    for lacking in (one for one in figures.needs if one not in value):
+        yield f"capability {name!r} lacks its figure {lacking!r}, {expected}; {write}"
+    for one, fits in figures.each.items():
+        if one in value and not fits(value[one]):
+            yield f"capability {name!r} has {one} {value[one]!r}, which it cannot be; {write}"
 
 
 def _expected(key: Key) -> str:

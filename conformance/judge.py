@@ -1,15 +1,16 @@
 """The judge: a recording and the rules in, one result per rule out. Pure; the same recording always gets the same results."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
+from typing import Literal
 
 from conformance.observing.observers import fit, observed
 from conformance.reading.joined import view
 from conformance.reading.view import View
 from conformance.recording import Recording
-from conformance.rule import OK, Finding, Level, Rule
+from conformance.rule import OK, Finding, Level, Right, Rule
 
 
 class Verdict(StrEnum):
@@ -66,6 +67,9 @@ class Judgement:
         return next(result for result in self.results if result.rule == rule)
 
 
+#: The reason of a result that rests on events which the kit's adapter made of something else.
+TRANSLATED = "translated events"
+
 #: Channels that stand in for each other, unless a clause is about events.
 _SAYING = frozenset("ERL")
 
@@ -82,7 +86,7 @@ def judge(recording: Recording, rules: Iterable[Rule]) -> Judgement:
         under = under.with_value(key, value)
     if fitted:
         seen = view(recording, under)
-    return Judgement(seen, tuple(_linked([_result(rule, seen) for rule in rules])), fitted, shows)
+    return Judgement(seen, tuple(_linked([_result(rule, seen) for rule in rules], seen)), fitted, shows)
 
 
 def judge_suite(judgements: Sequence[Judgement], rules: Iterable[Rule]) -> list[Judgement]:
@@ -92,10 +96,17 @@ def judge_suite(judgements: Sequence[Judgement], rules: Iterable[Rule]) -> list[
     for rule in rules:
         if rule.suite is None:
             continue
-        for index, judged in rule.suite(views):
-            if isinstance(judged, Finding):
-                found[index] = _with(found[index], rule, judged)
-    return _settled(found)
+        try:
+            more: dict[int, list[Finding | Literal[Right.OK]]] = {}
+            for index, judged in rule.suite(views):
+                more.setdefault(index, []).append(judged)
+        except Exception as error:  # noqa: BLE001 - as of one recording: no verdict is better than none at all
+            found = [_undecided(one, rule, error) for one in found]
+        else:
+            for index, each in more.items():
+                found[index] = _with(found[index], rule, each)
+    linked = [replace(one, results=tuple(_linked(one.results, one.view))) for one in found]
+    return _settled(linked)
 
 
 def _settled(judgements: list[Judgement]) -> list[Judgement]:
@@ -121,14 +132,37 @@ def _settled(judgements: list[Judgement]) -> list[Judgement]:
     return [replace(one, results=tuple(settled(result) for result in one.results)) for one in judgements]
 
 
-def _with(one: Judgement, rule: Rule, finding: Finding) -> Judgement:
+def _with(one: Judgement, rule: Rule, judged: Sequence[Finding | Literal[Right.OK]]) -> Judgement:
+    """A judgement with what the suite shows of one of its rules, whose check alone may have had nothing to judge."""
+
     def more(result: Result) -> Result:
         if result.rule != rule.id or missing_channel(rule, one.view.channels):
             return result
-        findings = (*result.findings, finding)
-        return replace(result, findings=findings, verdict=_worst(rule, findings), reason=None, judged=result.judged + 1)
+        findings = (*result.findings, *(each for each in judged if isinstance(each, Finding)))
+        verdict = _worst(rule, findings)
+        if result.verdict == Verdict.COULD_NOT_RUN and verdict != Verdict.FAIL:
+            return result
+        return replace(
+            result,
+            findings=findings,
+            verdict=verdict,
+            reason=_translated(rule, one.view),
+            judged=result.judged + len(judged),
+        )
 
     return replace(one, results=tuple(more(result) for result in one.results))
+
+
+def _undecided(one: Judgement, rule: Rule, error: Exception) -> Judgement:
+    """A judgement of recordings that a rule cannot compare: what it had found in each alone stays where it is a failure."""
+    why = f"the recordings cannot be compared by this rule: {error!r:.200}"
+
+    def undecided(result: Result) -> Result:
+        if result.rule != rule.id or result.verdict == Verdict.FAIL or missing_channel(rule, one.view.channels):
+            return result
+        return replace(result, verdict=Verdict.COULD_NOT_RUN, reason=why)
+
+    return replace(one, results=tuple(undecided(result) for result in one.results))
 
 
 def missing_channel(rule: Rule, declared: frozenset[str]) -> str | None:
@@ -152,11 +186,11 @@ def _missing(channels: str, about_events: bool, declared: frozenset[str]) -> str
 def _result(rule: Rule, seen: View) -> Result:
     lacking = missing_channel(rule, seen.channels)
     if lacking is not None:
-        return Result(rule.id, rule.level, Verdict.NOT_OBSERVED, f"channel {lacking}")
+        return _none(rule.id, rule.level, Verdict.NOT_OBSERVED, f"channel {lacking}")
     excused = rule.applies(seen)
     if excused is not None:
         verdict = Verdict.NOT_OBSERVED if excused.startswith("channel") else Verdict.NOT_APPLICABLE
-        return Result(rule.id, rule.level, verdict, excused)
+        return _none(rule.id, rule.level, verdict, excused)
     unable = rule.unable(seen)
     if unable is not None:
         return Result(rule.id, rule.level, Verdict.COULD_NOT_RUN, unable)
@@ -170,12 +204,22 @@ def _result(rule: Rule, seen: View) -> Result:
     if not judged:
         exercised = rule.id in seen.scenario.exercises
         verdict = Verdict.NOT_OBSERVED if exercised else Verdict.NOT_APPLICABLE
-        return Result(rule.id, rule.level, verdict, "nothing to judge")
-    reason = "translated events" if seen.dialect.events == "translated" and _rests_on_events(rule, seen) else None
-    return Result(rule.id, rule.level, _worst(rule, findings), reason, findings, len(judged))
+        return _none(rule.id, rule.level, verdict, "nothing to judge")
+    return Result(rule.id, rule.level, _worst(rule, findings), _translated(rule, seen), findings, len(judged))
 
 
-def _rests_on_events(rule: Rule, seen: View) -> bool:
+# Three of four results are none, and all of a suite are kept to its end.
+@lru_cache(maxsize=4096)
+def _none(rule: str, level: Level, verdict: Verdict, reason: str) -> Result:
+    return Result(rule, level, verdict, reason)
+
+
+def _translated(rule: Rule, seen: View) -> str | None:
+    """The reason of a result that certifies nothing, since only events spoke that the agent did not send itself."""
+    return TRANSLATED if seen.dialect.events == "translated" and rests_on_events(rule, seen) else None
+
+
+def rests_on_events(rule: Rule, seen: View) -> bool:
     """Whether events are all that spoke: the clause is about them, or the agent declares nothing else that it could speak by."""
     return rule.about_events or set(rule.channels) & _SAYING & seen.channels == {"E"}
 
@@ -187,27 +231,88 @@ def _worst(rule: Rule, findings: Sequence[Finding]) -> Verdict:
     return Verdict.FAIL if Level.MUST in levels else Verdict.WARN
 
 
-#: Rules that a provider's refusal breaks.
-REFUSALS = frozenset({"WIRE-1", "RUN-7"})
-
-
-def _linked(results: Sequence[Result]) -> list[Result]:
-    """A request that a provider refuses for a bad history is the history's fault: what says so is marked as its consequence."""
-    causes: dict[int, str] = {}
-    for result in results:
-        for finding in result.findings if result.rule.startswith("HIS-") else ():
-            causes.setdefault(finding.seq, result.rule)
+def _linked(results: Sequence[Result], seen: View) -> list[Result]:
+    """Mark what only follows from another finding, so that one fault is counted once."""
+    found = {result.rule: result for result in results if result.findings}
+    if len(found) < 2:
+        return list(results)
+    mine = {rule: tuple(one for one in CONSEQUENCES if one.of(rule)) for rule in found}
     return [
-        replace(result, findings=tuple(_caused(finding, causes) for finding in result.findings))
-        if result.rule in REFUSALS
-        else result
-        for result in results
+        replace(
+            one, findings=tuple(_caused(finding, one.rule, mine[one.rule], found, seen) for finding in one.findings)
+        )
+        if mine.get(one.rule)
+        else one
+        for one in results
     ]
 
 
-def _caused(finding: Finding, causes: dict[int, str]) -> Finding:
-    rule = next((causes[seq] for seq in (finding.seq, *finding.related) if seq in causes), None)
-    return replace(finding, consequence_of=rule) if rule else finding
+def _caused(
+    finding: Finding, rule: str, ways: Sequence["Consequence"], found: Mapping[str, Result], seen: View
+) -> Finding:
+    cause = next(
+        (
+            name
+            for way in ways
+            for name, result in found.items()
+            if name != rule
+            and name.startswith(way.causes)
+            and any(way.by(one, finding, seen) for one in result.findings)
+        ),
+        None,
+    )
+    return replace(finding, consequence_of=cause) if cause else finding
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """Findings of `rules` follow from those of `causes`, both beginnings of rule ids, where `by` says so of the two."""
+
+    rules: tuple[str, ...]
+    causes: tuple[str, ...]
+    by: Callable[[Finding, Finding, View], bool]
+
+    def of(self, rule: str) -> bool:
+        """Whether it speaks of this rule."""
+        return rule in self.rules
+
+
+def _at_one_record(cause: Finding, finding: Finding, _seen: View) -> bool:
+    return cause.seq in (finding.seq, *finding.related)
+
+
+def _at_one_request(cause: Finding, finding: Finding, seen: View) -> bool:
+    """Whether both are about one request, of which one names the record it was sent at and one that of its refusal."""
+    for run in seen.runs:
+        for call in run.calls:
+            if finding.seq in (call.seq, call.refused_seq):
+                return cause.seq in (call.seq, call.refused_seq)
+    return False
+
+
+def _earlier_in_the_run(cause: Finding, finding: Finding, seen: View) -> bool:
+    """Whether a run was refused a request and had not gone on from it when it broke what the scenario predicts of it."""
+    run = next((run for run in seen.runs if run.seq <= cause.seq <= run.end_seq), None)
+    if run is None or not cause.seq < finding.seq <= run.end_seq:
+        return False
+    refused = [call for call in run.calls if cause.seq in (call.seq, call.refused_seq) and call.refused is not None]
+    return any(not any(one.seq > call.seq and one.reply is not None for one in run.calls) for call in refused)
+
+
+def _in_this_play(_cause: Finding, _finding: Finding, _seen: View) -> bool:
+    return True
+
+
+#: What follows from what. A request that is refused for a bad history is the history's fault; one beyond what a clause allows
+#: finds no turn of the script; a run that a refusal ended does not do what the scenario predicts. What an agent says of its
+#: end is its own doing, whatever brought it there: RUN-3 and RUN-5 follow from nothing.
+CONSEQUENCES: tuple[Consequence, ...] = (
+    Consequence(("WIRE-1", "RUN-7"), ("HIS-",), _at_one_record),
+    Consequence(("SCRIPT-1",), ("LIM-", "SUM-", "REC-", "RUN-2", "RUN-9", "ACT-"), _at_one_request),
+    Consequence(("EXPECT", "SCRIPT-2"), ("WIRE-1", "SCRIPT-1"), _earlier_in_the_run),
+    Consequence(("ACT-1", "ACT-8"), ("STR-3",), _at_one_record),
+    Consequence(("STR-1",), ("STR-2", "STR-3"), _in_this_play),
+)
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:

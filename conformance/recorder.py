@@ -18,7 +18,7 @@ class Recorder:
     """
     Takes records from whichever thread they happen on.
 
-    Time passes only when `pass_time` says so; `on_time` is told the new time, so that a frozen clock can follow. While it is
+    Time passes only when `pass_time` says so; `on_time` is told the new time, so that a frozen clock can follow. Of a run that is
     muted, and after `seal`, it takes nothing of the agent: what a left-over thread still does belongs to no recording.
     `keep` is given each record as it is taken. `most` is how many records are held, and `most_bytes` how many bytes of what
     crossed the agent's borders they may tell of together: the oldest go first, and `dropped` counts them.
@@ -45,12 +45,16 @@ class Recorder:
         self._taken = 0
         self._lock = threading.Lock()
         self._numbers = {"m": 0, "x": 0}
-        self._deaf = False
+        self._sealed = False
+        self._muted: set[str] = set()
+        # The run of each record of an open run's call or execution, which name no run themselves.
+        self._runs: dict[str, str] = {}
 
     def __call__(self, source: str, type: str, data: Mapping[str, Any]) -> int:  # noqa: A002 - the record's own word
         """Record what happened; its place in the order, 0 where nothing is taken."""
         with self._lock:
-            if self._deaf and source != "kit":
+            run = self._run_of(data)
+            if source != "kit" and (self._sealed or run in self._muted):
                 return 0
             self._taken += 1
             record = Record(self._taken, self._passed_s, source, type, data)
@@ -62,6 +66,15 @@ class Recorder:
             if self._keep is not None:
                 self._keep(record)
             return self._taken
+
+    def _run_of(self, data: Mapping[str, Any]) -> str:
+        """The run that a record is of, "" where it is of none."""
+        name: str = data.get("call") or data.get("exec") or ""
+        run: str = data.get("run") or self._runs.get(name, "")
+        # Of a session that stands alone nothing is muted, and there is no end to what it may be asked.
+        if name and "run" in data and not self._bounded:
+            self._runs[name] = run
+        return run
 
     @property
     def seen(self) -> int:
@@ -101,18 +114,14 @@ class Recorder:
             self._passed_s = round(min(passed_s, MAX_PASSED_S), 6)
         self._on_time(self.now())
 
-    def mute(self) -> None:
-        """Take nothing more but the kit's own records: the agent is being torn down."""
-        self._deaf = True
-
-    def listen(self) -> None:
-        """Take records again: a new run begins."""
-        self._deaf = False
+    def mute(self, run: str) -> None:
+        """Take nothing more of a run but the kit's own records: the agent is being torn down."""
+        self._muted.add(run)
 
     def seal(self, header: Header) -> Recording:
         """The finished recording."""
         with self._lock:
-            self._deaf = True
+            self._sealed = True
             return Recording(header, tuple(self._records))
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance import __version__
-from conformance.judge import Judgement, Result, Verdict, judge_suite, worst
+from conformance.distinguish import Cause, distinguished
+from conformance.judge import TRANSLATED, Judgement, Result, Verdict, judge_suite, rests_on_events, worst
+from conformance.ledgers import Ledger, ledger, total
 from conformance.reading.outcome import claimed
 from conformance.reading.view import View
 from conformance.recording import Recording
@@ -16,8 +18,8 @@ from conformance.rule import Finding, Level, Rule
 KIT_RULES = frozenset({"DIA-1", "SCRIPT-1", "SCRIPT-2", "EXPECT"})
 #: Verdicts of those rules under which nothing is certified. To expect a failure is not to be free of it.
 UNSOUND = frozenset({Verdict.FAIL, Verdict.UNSTABLE, Verdict.EXPECTED_FAIL})
-#: Reasons for which an area can do without a rule.
-EXCUSES = frozenset({"dialect", "capability"})
+#: First words of the reasons for which an area can do without a rule: it does not bind this agent.
+EXCUSES = frozenset({"dialect", "capability", "knob", "wire"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,15 @@ class Entry:
     judgements: tuple[Judgement, ...]
     recordings: tuple[Recording, ...]
     error: str | None = None
+    #: What the agent lacks, for which the scenario was not played: `capability cancel`, `knob gate`.
+    excused: str | None = None
+    #: The rules that the scenario is made for.
+    exercises: tuple[str, ...] = ()
+
+    @property
+    def ledger(self) -> Ledger:
+        """What was done beyond what the outcome says; the first repeat's."""
+        return ledger(self.judgements[0].view) if self.judgements else Ledger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +49,8 @@ class RuleTotal:
     """
     A rule over the suite: `armed` of `of` units had something to judge.
 
-    `certifies`: its pass counts for its area. `excused`: dialect or capabilities free the agent of it everywhere, so that its
-    area can do without.
+    `certifies`: its pass counts for its area. `excused`: dialect, capabilities, knobs or wire free the agent of it wherever it
+    could show, so that its area can do without.
     """
 
     verdict: Verdict
@@ -60,7 +71,9 @@ class AreaTotal:
     warnings: int
 
 
-@dataclass(frozen=True, slots=True)
+# Not shown whole: whoever shows a finished task, as the standard library does on its way to a signal's handler, shows its
+# result, and all recordings as text take as long as playing them.
+@dataclass(frozen=True, slots=True, repr=False)
 class Report:
     """Everything that was found out about one agent."""
 
@@ -75,6 +88,16 @@ class Report:
         """How many entries have which verdict."""
         return {verdict.value: sum(one.verdict == verdict for one in self.entries) for verdict in Verdict}
 
+    @property
+    def matrix(self) -> tuple[Cause, ...]:
+        """How each cause of an end can be read, over all plays."""
+        return distinguished([judgement.view for entry in self.entries for judgement in entry.judgements])
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledgers of all entries together."""
+        return total(entry.ledger for entry in self.entries)
+
 
 @dataclass(frozen=True, slots=True)
 class Played:
@@ -84,6 +107,8 @@ class Played:
     cell: str
     judgement: Judgement | None
     error: str | None = None
+    excused: str | None = None
+    exercises: tuple[str, ...] = ()
 
 
 def report(
@@ -103,16 +128,25 @@ def added_up(
     agent: Mapping[str, Any], dialect: Mapping[str, Any], entries: tuple[Entry, ...], rules: Sequence[Rule]
 ) -> Report:
     """The report on these entries, whose verdicts stand."""
-    totals = {rule.id: _rule_total(rule, entries) for rule in rules}
+    units: dict[str, list[Result]] = defaultdict(list)
+    for entry in entries:
+        for result in entry.results:
+            units[result.rule].append(result)
+    totals = {rule.id: _rule_total(rule, units[rule.id], entries) for rule in rules}
     return Report(agent, dialect, entries, totals, _areas(rules, totals, entries))
 
 
 def _entry(scenario: str, cell: str, group: Sequence[tuple[Played, Judgement | None]]) -> Entry:
     judgements = tuple(one for _, one in group if one is not None)
     error = next((play.error for play, _ in group if play.error is not None), None)
-    results = _over_repeats(judgements)
+    excused = next((play.excused for play, _ in group if play.excused is not None), None)
+    exercises = next((play.exercises for play, _ in group if play.exercises), ())
+    if excused is not None:
+        return Entry(scenario, cell, Verdict.NOT_APPLICABLE, (), (), (), excused=excused, exercises=exercises)
+    results = _over_repeats(judgements, len(group))
     recordings = tuple(one.view.recording for one in judgements)
-    return Entry(scenario, cell, verdict_of(results, error), results, judgements, recordings, error)
+    verdict = verdict_of(results, error)
+    return Entry(scenario, cell, verdict, results, judgements, recordings, error, exercises=exercises)
 
 
 def verdict_of(results: Sequence[Result], error: str | None) -> Verdict:
@@ -121,30 +155,32 @@ def verdict_of(results: Sequence[Result], error: str | None) -> Verdict:
     return Verdict.NOT_OBSERVED if verdict == Verdict.NOT_APPLICABLE else verdict
 
 
-def _over_repeats(judgements: Sequence[Judgement]) -> tuple[Result, ...]:
-    """One result per rule: a fail on every repeat is a fail, on some it is unstable."""
+def _over_repeats(judgements: Sequence[Judgement], repeats: int) -> tuple[Result, ...]:
+    """One result per rule: a fail on every repeat is a fail, on some it is unstable. One that could not be played is no fail."""
     if not judgements:
         return ()
     merged = []
     for same in zip(*(one.results for one in judgements), strict=True):
         fails = [one for one in same if one.verdict == Verdict.FAIL]
-        if fails and len(fails) < len(same):
+        if fails and len(fails) < repeats:
             first = fails[0]
-            reason = f"fails in {len(fails)} of {len(same)} repeats"
+            reason = f"fails in {len(fails)} of {repeats} repeats"
             merged.append(Result(first.rule, first.level, Verdict.UNSTABLE, reason, first.findings, first.judged))
         else:
-            merged.append(min(same, key=lambda one: list(Verdict).index(one.verdict)))
+            merged.append(same[0] if repeats == 1 else min(same, key=lambda one: list(Verdict).index(one.verdict)))
     return tuple(merged)
 
 
-def _rule_total(rule: Rule, entries: Sequence[Entry]) -> RuleTotal:
-    units = [result for entry in entries for result in entry.results if result.rule == rule.id]
+def _rule_total(rule: Rule, units: Sequence[Result], entries: Sequence[Entry]) -> RuleTotal:
     armed = [unit for unit in units if unit.judged]
-    native = [unit for unit in armed if unit.reason != "translated events"]
+    native = [unit for unit in armed if unit.reason != TRANSLATED]
     spoken = [unit for unit in units if unit.judged or unit.verdict == Verdict.COULD_NOT_RUN]
     verdict = worst(unit.verdict for unit in spoken or units)
     passes = verdict in (Verdict.PASS, Verdict.WARN)
-    excused = bool(units) and all(unit.reason in EXCUSES for unit in units)
+    excused = bool(units) and all((unit.reason or "").partition(" ")[0] in EXCUSES for unit in units)
+    # Nor does a clause bind of which all scenarios need what the agent does not have.
+    made_for = [entry for entry in entries if rule.id in entry.exercises]
+    excused = excused or (not armed and bool(made_for) and all(entry.excused for entry in made_for))
     return RuleTotal(verdict, len(armed), len(units), certifies=bool(native) and passes, excused=excused)
 
 
@@ -161,7 +197,7 @@ def _area(
     rules: Sequence[Rule], totals: Mapping[str, RuleTotal], entries: Sequence[Entry], *, sound: bool
 ) -> AreaTotal:
     ids = {rule.id for rule in rules}
-    units = [r for entry in entries for r in entry.results if r.rule in ids and r.judged]
+    units = [r for entry in entries for r in entry.results if r.judged and r.rule in ids]
     # What was nowhere to be judged was not seen to hold: a few scenarios do not certify an area.
     musts = [totals[r.id] for r in rules if r.level == Level.MUST and not totals[r.id].excused]
     passed = [one for one in musts if one.certifies]
@@ -178,11 +214,13 @@ def unarmed(rep: Report, rules: Sequence[Rule]) -> tuple[str, ...]:
     """
     MUSTs that a played scenario exercises, whose channels are declared, and that were armed nowhere though they apply.
 
-    A scenario in which a failure is expected does not get as far as it would, so nothing is asked of it.
+    A scenario in which a failure is expected does not get as far as it would, so nothing is asked of it; nor is anything
+    asked of events that the agent did not send itself.
     """
     whole = [entry for entry in rep.entries if all(r.verdict != Verdict.EXPECTED_FAIL for r in entry.results)]
     views = [judgement.view for entry in whole for judgement in entry.judgements]
     exercised = {rule for view in views for rule in view.scenario.exercises}
+    translated = [view for view in views if view.dialect.events == "translated"]
     return tuple(
         rule.id
         for rule in rules
@@ -191,6 +229,7 @@ def unarmed(rep: Report, rules: Sequence[Rule]) -> tuple[str, ...]:
         and rep.rules[rule.id].armed == 0
         and rep.rules[rule.id].verdict == Verdict.NOT_OBSERVED
         and not any((r.reason or "").startswith("channel") for e in rep.entries for r in e.results if r.rule == rule.id)
+        and not any(rests_on_events(rule, view) for view in translated)
     )
 
 
@@ -237,6 +276,18 @@ def as_json(rep: Report) -> dict[str, Any]:
             for name, a in rep.areas.items()
         },
         "totals": dict(rep.totals),
+        "matrix": [_cause_json(row) for row in rep.matrix],
+        "ledgers": rep.ledger.data(),
+    }
+
+
+def _cause_json(row: Cause) -> dict[str, Any]:
+    return {
+        "cause": row.cause,
+        "signature": row.signature.data(),
+        "runs": row.runs,
+        "first": {"scenario": row.scenario, "cell": row.cell, "run": row.run},
+        "like_an_answer": row.like_an_answer,
     }
 
 
@@ -248,6 +299,8 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
         "verdict": entry.verdict,
         **facts(seen),
         **({} if entry.error is None else {"error": entry.error}),
+        **({} if entry.excused is None else {"excused": entry.excused}),
+        "ledger": entry.ledger.data(),
         "results": [_result_json(result) for result in entry.results],
         "runs_detail": [run_facts(seen, index) for index in range(len(seen.runs))] if seen else [],
     }

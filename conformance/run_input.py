@@ -14,9 +14,15 @@ def opening(plan: Scenario) -> tuple[Mapping[str, Any], ...]:
 
 
 def run_input(
-    plan: Scenario, spec: RunSpec, *, run: str, thread: str, history: Iterable[Mapping[str, Any]]
+    plan: Scenario,
+    spec: RunSpec,
+    *,
+    run: str,
+    thread: str,
+    history: Iterable[Mapping[str, Any]],
+    resume: Iterable[Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """The RunAgentInput of a run; `history` is what stands before its user text."""
+    """The RunAgentInput of a run; `history` is what stands before its user text, `resume` what answers the run before."""
     user = () if spec.user is None else ({"id": f"user-{run}", "role": "user", "content": spec.user},)
     offered = [
         {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
@@ -31,6 +37,7 @@ def run_input(
         "tools": offered,
         "context": [],
         "forwardedProps": {},
+        **({} if resume is None else {"resume": list(resume)}),
     }
 
 

@@ -12,6 +12,8 @@ from fake_models.personas import Persona
 from fake_models.script import FOREVER, CallTurn, ErrorTurn, Script, Turn
 from fake_models.tools import Hangs, Large, Outcome, Raises, Returns, Tool
 
+#: Where in a run the kit can step in.
+Point = Literal["stream", "before_tools", "in_tools", "after_tools"]
 #: The scenario's clock where none is given.
 DEFAULT_CLOCK = "2026-01-01T00:00:00Z"
 
@@ -51,7 +53,8 @@ class RunSpec:
     One run: either a `user` text or, where that is None, a `resume` payload for the run before it.
 
     `limits` and `tool_choice` are the scenario's with this run's put over them. `stream` None leaves it to the cell.
-    `start` is `after` the run before has ended, or `with` it. `cancel` is the point at which the kit cancels.
+    `start` is `after` the run before has ended, or `with` it. `cancel` is the point at which the kit cancels, `kill` the one
+    at which it kills the agent. `knobs` are the scenario's with this run's put over them.
     """
 
     user: str | None
@@ -62,7 +65,9 @@ class RunSpec:
     tool_choice: str | None = None
     stream: bool | None = None
     start: Literal["after", "with"] = "after"
-    cancel: Literal["stream", "before_tools", "in_tools", "after_tools"] | None = None
+    cancel: Point | None = None
+    kill: Point | None = None
+    knobs: Mapping[str, Any] = field(default_factory=dict)
     expect: tuple[Expect, ...] = ()
 
 
@@ -110,7 +115,7 @@ def scenario(data: Mapping[str, Any]) -> Scenario:
         id=data["id"],
         title=data["title"],
         why=data["why"],
-        runs=tuple(_run(run, limits, data.get("tool_choice"), model.persona) for run in data["runs"]),
+        runs=tuple(_run(run, data, limits, model.persona) for run in data["runs"]),
         data=data,
         clock=datetime.fromisoformat(data.get("clock", DEFAULT_CLOCK)),
         tags=tuple(data.get("tags", ())),
@@ -131,14 +136,15 @@ def _model(data: Mapping[str, Any]) -> ModelSpec:
     return ModelSpec(**{key: data[key] for key in ("context_window", "estimator") if key in data}, persona=persona)
 
 
-def _run(data: Mapping[str, Any], limits: Limits, tool_choice: str | None, persona: Persona | None) -> RunSpec:
+def _run(data: Mapping[str, Any], whole: Mapping[str, Any], limits: Limits, persona: Persona | None) -> RunSpec:
     return RunSpec(
         user=data.get("user"),
         script=Script(tuple(map(turn, data["model"]))) if "model" in data else Script((), persona),
         limits=Limits(**asdict(limits) | data.get("limits", {})),
-        tool_choice=data.get("tool_choice", tool_choice),
+        tool_choice=data.get("tool_choice", whole.get("tool_choice")),
+        knobs={**whole.get("knobs", {}), **data.get("knobs", {})},
         expect=_expect(data),
-        **{key: data[key] for key in ("resume", "session", "stream", "start", "cancel") if key in data},
+        **{key: data[key] for key in ("resume", "session", "stream", "start", "cancel", "kill") if key in data},
     )
 
 

@@ -64,7 +64,7 @@ async def kill(mutant: Mutant, plans: Sequence[Scenario], rule: Rule) -> Tried:
     named = [plan for plan in quick if plan.id in mutant.scenarios] or quick
     seen: list[Judgement] = []
     plays: list[str] = []
-    async for name, judgement in _played(mutant.make(), _first(named, rule), [rule]):
+    async for name, judgement in _played(mutant.make(), _first(named, rule), [rule], mutant.chunkings):
         finding = _wanted(mutant, judgement)
         if finding is not None:
             return Tried(mutant, name, finding)
@@ -75,6 +75,22 @@ async def kill(mutant: Mutant, plans: Sequence[Scenario], rule: Rule) -> Tried:
         if finding is not None:
             return Tried(mutant, name, finding)
     return Tried(mutant)
+
+
+async def first_killed(
+    plan: Scenario, mutants: Sequence[Mutant], rules: Mapping[str, Rule], *, eager: bool
+) -> Tried | None:
+    """
+    The first mutant that this one scenario kills, those of the rules it exercises first; None where it kills none.
+
+    `eager` asks for one that does too much of what the scenario is about, which is what a negative twin has to show.
+    """
+    wanted = [one for one in mutants if not eager or (one.eager and one.rule in plan.exercises)]
+    for mutant in sorted(wanted, key=lambda one: one.rule not in plan.exercises):
+        tried = await kill(mutant, [plan], rules[mutant.rule])
+        if tried.killed:
+            return tried
+    return None
 
 
 async def unfair(
@@ -96,12 +112,14 @@ async def unfair(
 
 
 async def _played(
-    one: InProcessAgent, plans: Sequence[Scenario], rules: Sequence[Rule]
+    one: InProcessAgent, plans: Sequence[Scenario], rules: Sequence[Rule], chunkings: Sequence[str] = ()
 ) -> AsyncIterator[tuple[str, Judgement]]:
     async with connected(one) as agent:
         under = declared(agent.info)
         for plan in plans:
-            for cell in cells_of(agent.info):
+            for cell in dict.fromkeys(
+                (*cells_of(agent.info), *(cells_of(agent.info, (), chunkings) if chunkings else ()))
+            ):
                 yield _name(plan, cell), judge(await play(agent, plan, cell, under), rules)
 
 

@@ -1,6 +1,7 @@
 """What a shell must do to deliver a reply, as values. A shell carries them out in order and decides nothing."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,4 +34,26 @@ class Hangup:
     reset: bool
 
 
-Effect = Head | Send | Wait | Hangup
+class Until(Protocol):
+    """Something that will have happened, or is waited for no longer."""
+
+    def wait(self) -> None:
+        """Block until then."""
+
+    async def awaited(self) -> None:
+        """Wait until then and let other tasks run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Send nothing more until then; no time of the scenario passes."""
+
+    until: Until
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """All before this has left, and whoever wanted to know it is told. `delivery` does that; no shell sees it."""
+
+
+Effect = Head | Send | Wait | Hangup | Hold | Reached

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal, Protocol
 
 from fake_models.breaking import sent
 from fake_models.chunking import WHOLE, Chunking
-from fake_models.effects import Effect, Hangup, Head, Send, Wait
+from fake_models.effects import Effect, Hangup, Head, Hold, Reached, Send, Until, Wait
 from fake_models.messages import Break, Cut, ErrorEvent, ErrorReply, ModelRequest, NoConnection, Reply, Stall
 from fake_models.said import content, frames, payloads, whole
 from fake_models.wire.codec import Codec, Stamp, quirks
@@ -28,6 +29,9 @@ class Exchange:
 
     `apart` gives the payloads' bytes, `joined` the same in one, each made when it is asked for; the JSON values themselves over
     a wire nobody asks for. `trailer` ends a stream. `call` names it in the recording (m1, m2, ...). `headers` come beside the content type.
+    Nothing of the body leaves before `held`. `reached` is called once the first chunk of a stream has left that says something.
+    `after` is waited for after that and after the end: time in which a client in this process can act on what it is told beside.
+    Of a stream without a break nothing that stands behind all it says leaves before `shown`.
     """
 
     call: str
@@ -44,6 +48,10 @@ class Exchange:
     pace_s: float = 0.0
     trailer: bytes = b""
     chunking: Chunking = WHOLE
+    held: Until | None = None
+    reached: Callable[[], None] | None = None
+    after: Until | None = None
+    shown: Until | None = None
 
     @property
     def frames(self) -> tuple[bytes, ...]:
@@ -82,6 +90,32 @@ class Endpoint(Protocol):
 
     async def ahang(self) -> None:
         """Wait until the run is over or the task is cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """The silence of a stalled answer, which its endpoint ends."""
+
+    endpoint: Endpoint
+
+    def wait(self) -> None:
+        """Block until then."""
+        self.endpoint.hang()
+
+    async def awaited(self) -> None:
+        """Wait until then."""
+        await self.endpoint.ahang()
+
+
+def until(effect: Effect, endpoint: Endpoint) -> Until | None:
+    """What a shell has to wait for before it goes on behind this effect, other than time; None where it is nothing."""
+    match effect:
+        case Hold(until=one):
+            return one
+        case Wait(delay_s=math.inf):
+            return Silence(endpoint)
+        case _:
+            return None
 
 
 def exchange_of(
@@ -166,16 +200,39 @@ def effects(exchange: Exchange, *, recut: bool = True, join: bool = False) -> tu
     if isinstance(exchange.broken, NoConnection):
         return (*plan, Hangup(reset=True))
     plan.append(Head(exchange.status, headers(exchange)))
-    writes, after = _broken(exchange)
-    if recut and exchange.streamed and exchange.chunking.recut is not None:
-        writes = exchange.chunking.recut(writes, exchange.codec.comment)
-    elif join and not exchange.pace_s:
-        writes = _joined(writes)
-    for left, data in zip(reversed(range(len(writes))), writes, strict=True):
-        plan.append(Send(data, last=not left and not after))
-        if left and exchange.pace_s:
-            plan.append(Wait(exchange.pace_s))
+    if exchange.held is not None:
+        plan.append(Hold(exchange.held))
+    parts, after = _broken(exchange)
+    stops = {at: stop for at, stop in _stops(exchange).items() if at <= len(parts)}
+    for start, end in pairwise(sorted({0, *stops, len(parts)})):
+        writes = _writes(exchange, parts[start:end], recut=recut, join=join)
+        for number, data in enumerate(writes, start=1):
+            last = end == len(parts) and number == len(writes)
+            plan.append(Send(data, last=last and end not in stops and not after))
+            if exchange.pace_s and not last:
+                plan.append(Wait(exchange.pace_s))
+        plan += stops.get(end, ())
     return (*plan, *after)
+
+
+def _stops(exchange: Exchange) -> dict[int, tuple[Effect, ...]]:
+    """What comes once so many payloads of a stream have left, where somebody wants to know of it or has to be waited for."""
+    if not exchange.streamed or (exchange.reached is None and exchange.shown is None):
+        return {}
+    saying = [number for number, payload in enumerate(exchange.payloads(), start=1) if exchange.codec.says(payload)]
+    stops: dict[int, tuple[Effect, ...]] = {}
+    if saying and exchange.reached is not None:
+        # A shell lets all leave before it waits, however short that is.
+        stops[saying[0]] = (Wait(0.0), Reached(), *(() if exchange.after is None else (Hold(exchange.after),)))
+    if saying and exchange.shown is not None and exchange.broken is None:
+        stops[saying[-1]] = (*stops.get(saying[-1], ()), Hold(exchange.shown))
+    return stops
+
+
+def _writes(exchange: Exchange, parts: tuple[bytes, ...], *, recut: bool, join: bool) -> tuple[bytes, ...]:
+    if recut and exchange.streamed and exchange.chunking.recut is not None:
+        return exchange.chunking.recut(parts, exchange.codec.comment) if parts else ()
+    return _joined(parts) if join and parts and not exchange.pace_s else parts
 
 
 def _broken(exchange: Exchange) -> tuple[tuple[bytes, ...], tuple[Effect, ...]]:
@@ -210,6 +267,8 @@ def at_once(exchange: Exchange) -> bytes | None:
     """The whole body, where it leaves in one write and nothing is waited for; else None, and `delivery` says how."""
     if exchange.broken is not None or exchange.wait_s or exchange.pace_s:
         return None
+    if exchange.held is not None or exchange.reached is not None or exchange.shown is not None:
+        return None
     if exchange.streamed and exchange.chunking.recut is not None:
         return None
     body = exchange.joined() + exchange.trailer
@@ -236,6 +295,10 @@ def delivery(
     by: Ended = "client"
     try:
         for effect in plan:
+            if isinstance(effect, Reached):
+                if exchange.reached is not None:
+                    exchange.reached()
+                continue
             if isinstance(effect, Send):
                 sent += len(effect.data)
                 by = "kit" if whole and sent >= said else "client"

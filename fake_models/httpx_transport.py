@@ -1,15 +1,27 @@
 """The model as a transport for any SDK built on httpx2 or httpx: bytes as on a wire, no socket. Decides nothing."""
 
-import math
 from collections.abc import AsyncIterator, Generator, Iterator
 from types import ModuleType
 from typing import Any
 
 from fake_models.bodies import json_or_text
-from fake_models.effects import Effect, Hangup, Head, Send, Wait
-from fake_models.exchange import Endpoint, delivery
+from fake_models.effects import Effect, Hangup, Head, Send, Until, Wait
+from fake_models.exchange import Endpoint, delivery, until
 from fake_models.routes import codec_for, unmodelled
 from fake_models.wire.codec import compact
+
+
+class _Nothing:
+    """What has happened already."""
+
+    def wait(self) -> None:
+        """Go on."""
+
+    async def awaited(self) -> None:
+        """Go on."""
+
+
+NOTHING = _Nothing()
 
 
 def transport(endpoint: Endpoint, library: ModuleType) -> Any:
@@ -47,7 +59,7 @@ def transport(endpoint: Endpoint, library: ModuleType) -> Any:
             if head is None:
                 effects.close()
                 raise lib.ConnectError("connection refused", request=request)
-            stream = body_of(effects, framed=exchange.streamed, request=request)
+            stream = body_of(effects, framed=exchange.streamed, request=request, after=exchange.after or NOTHING)
             return lib.Response(head.status, headers=list(head.headers), stream=stream)
 
     return Transport()
@@ -57,24 +69,26 @@ def _body_class(endpoint: Endpoint, lib: Any) -> Any:
     """Bytes of one response, for sync and async clients; closing it tells the endpoint how far it got."""
 
     class Body(lib.SyncByteStream, lib.AsyncByteStream):  # type: ignore[misc] # bases known at run time only
-        def __init__(self, effects: Generator[Effect, None, None], *, framed: bool, request: Any) -> None:
+        def __init__(self, effects: Generator[Effect, None, None], *, framed: bool, request: Any, after: Until) -> None:
             self._effects = effects
             self._framed = framed
             self._request = request
+            self._after = after
 
         def __iter__(self) -> Iterator[bytes]:
             for effect in self._effects:
-                if _is_silence(effect):
-                    endpoint.hang()
+                if (silent := until(effect, endpoint)) is not None:
+                    silent.wait()
                 else:
                     yield _bytes(lib, effect, endpoint, framed=self._framed, request=self._request)
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             for effect in self._effects:
-                if _is_silence(effect):
-                    await endpoint.ahang()
+                if (silent := until(effect, endpoint)) is not None:
+                    await silent.awaited()
                 else:
                     yield _bytes(lib, effect, endpoint, framed=self._framed, request=self._request)
+            await self._after.awaited()
 
         def close(self) -> None:
             self._effects.close()
@@ -99,10 +113,6 @@ def _bytes(lib: Any, effect: Effect, endpoint: Endpoint, *, framed: bool, reques
                 "peer closed connection without sending complete message body", request=request
             )
     return b""
-
-
-def _is_silence(effect: Effect) -> bool:
-    return isinstance(effect, Wait) and effect.delay_s == math.inf
 
 
 def _head(effects: Generator[Effect, None, None], endpoint: Endpoint) -> Head | None:

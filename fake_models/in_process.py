@@ -1,20 +1,21 @@
 """The model as four callables: bodies in, bodies or chunks out, no bytes between. Decides nothing; the endpoint does."""
 
-import math
+import asyncio
 from collections.abc import AsyncIterator, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
 from fake_models.bodies import json_or_text
-from fake_models.effects import Hangup, Head, Send, Wait
+from fake_models.effects import Hangup, Hold, Send, Wait
 from fake_models.errors import ModelError, StreamBroken
-from fake_models.exchange import Endpoint, Exchange, delivery, sent_before, told_in_stream
+from fake_models.exchange import Endpoint, Exchange, delivery, sent_before, told_in_stream, until
 from fake_models.messages import ErrorEvent
 from fake_models.wire import CODECS
 from fake_models.wire.codec import compact
 
-_SILENCE = object()
+#: Turns of the event loop that a client's other tasks are given: what one of them puts into a queue another takes out and hands on.
+TURNS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +57,17 @@ class CallableModel:
         return _aeach(self.endpoint, self._steps(_streamed(body), headers))
 
     def _steps(self, body: Any, headers: Mapping[str, str] | None) -> Generator[Any, None, None]:
-        """What the agent gets, one by one; `_SILENCE` where the shell must stay silent until it may go on."""
+        """What the agent gets, one by one; a `Hold` where the shell must stay silent until it may go on."""
         lowered = {name.lower(): value for name, value in (*self.headers.items(), *(headers or {}).items())}
         path = CODECS[self.wire].path
         exchange = self.endpoint.exchange(self.wire, path, body, lowered)
         chunks = iter(_payloads(exchange))
         with closing(delivery(exchange, self.endpoint.done, recut=False)) as effects:
             for effect in effects:
+                if (silent := until(effect, self.endpoint)) is not None:
+                    yield Hold(silent)
+                    continue
                 match effect:
-                    case Wait(delay_s=math.inf):
-                        yield _SILENCE
                     case Wait(delay_s=delay_s):
                         self.endpoint.pause(delay_s)
                     case Send(data=data):
@@ -75,13 +77,21 @@ class CallableModel:
                             yield _copy(chunk)
                     case Hangup(reset=reset) if reset or not exchange.streamed:
                         raise StreamBroken(_broken(exchange))
-                    case Head() | Hangup():
+                    case _:
                         pass
-        if exchange.status >= 400:
-            headers = {name.lower(): value for name, value in exchange.headers}
-            raise ModelError(exchange.status, _copy(exchange.body), headers)
-        if not exchange.streamed and not (isinstance(body, dict) and body.get("stream")):
-            yield _copy(exchange.body)
+        if exchange.after is not None:
+            yield Hold(exchange.after)
+        yield from _whole(exchange, asked_to_stream=isinstance(body, dict) and bool(body.get("stream")))
+
+
+def _whole(exchange: Exchange, *, asked_to_stream: bool) -> Iterator[Any]:
+    """The body of what is no stream; an error is raised."""
+    if exchange.status >= 400:
+        raise ModelError(
+            exchange.status, _copy(exchange.body), {name.lower(): value for name, value in exchange.headers}
+        )
+    if not exchange.streamed and not asked_to_stream:
+        yield _copy(exchange.body)
 
 
 def _payloads(exchange: Exchange) -> tuple[Any, ...]:
@@ -97,8 +107,8 @@ def _each(endpoint: Endpoint, steps: Generator[Any, None, None]) -> Iterator[Any
         endpoint.hang()
     with closing(steps):
         for step in steps:
-            if step is _SILENCE:
-                endpoint.hang()
+            if isinstance(step, Hold):
+                step.until.wait()
             else:
                 yield step
 
@@ -107,11 +117,19 @@ async def _aeach(endpoint: Endpoint, steps: Generator[Any, None, None]) -> Async
     if endpoint.overrun:
         await endpoint.ahang()
     with closing(steps):
+        # Nothing comes over a wire at once: the client's other tasks go on before the request leaves, and behind each chunk.
+        await _others()
         for step in steps:
-            if step is _SILENCE:
-                await endpoint.ahang()
+            if isinstance(step, Hold):
+                await step.until.awaited()
             else:
                 yield step
+                await _others()
+
+
+async def _others() -> None:
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
 
 
 def _unstreamed(body: Mapping[str, Any]) -> Any:

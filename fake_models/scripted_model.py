@@ -75,7 +75,8 @@ class ScriptedModel:
 
     `record` takes source, type and data; the data is the recorder's to keep. `cap` counts the requests of a run, attempts,
     side calls and refused ones too; `patience` is how many more are refused until it is overrun. `context_window` is in tokens of four message bytes. `rule_modes` overrides how provider
-    rules are applied, by id. On a wire whose requests can go on from an earlier reply, the last of this session's can be gone on
+    rules are applied, by id. `watched` is given each scripted answer with its run, to say where it is held and where its host wants
+    to hear how far it got. On a wire whose requests can go on from an earlier reply, the last of this session's can be gone on
     from, as many as `fake_models.wire.memory` says; what is recorded is the request as it was sent.
     """
 
@@ -90,6 +91,7 @@ class ScriptedModel:
         patience: float = PATIENCE,
         context_window: int | None = None,
         rule_modes: Mapping[str, Mode] | None = None,
+        watched: Callable[[str, Exchange], Exchange] = lambda _run, exchange: exchange,
     ) -> None:
         self._record = record
         self._host = host
@@ -99,6 +101,7 @@ class ScriptedModel:
         self._patience = patience
         self._context_window = context_window
         self._rule_modes = rule_modes or {}
+        self._watched = watched
         self._plays: dict[str, _Play] = {}
         self._open: list[str] = []
         self._ended: str | None = None
@@ -131,6 +134,10 @@ class ScriptedModel:
         """Whether an open run was refused by its cap and did not stop: it gets no answer any more, its host ends it."""
         most = self._cap + self._patience
         return any([self._plays[run].requests >= most for run in self._open])  # noqa: C419 - a generator costs more
+
+    def overran(self, run: str) -> bool:
+        """The same of one run."""
+        return self._plays[run].requests >= self._cap + self._patience
 
     def unplayed(self, run: str) -> tuple[int, ...]:
         """The run's turns, from 0, that had to be played and were not."""
@@ -206,7 +213,9 @@ class ScriptedModel:
         said, altered = _told(codec, request, played)
         if codec.memory is not None:
             self._kept = remembering(codec, self._kept, whole, said.reply, stamp)
-        return self._say(call, codec, request, said, observed=observed, altered=altered, stamp=stamp)
+        return self._watched(
+            run, self._say(call, codec, request, said, observed=observed, altered=altered, stamp=stamp)
+        )
 
     def _run_of(self, request: ModelRequest) -> str | None:
         """The open run whose user text stands last in the request; the older of two that say nothing; else the last to end."""

@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 from fake_models import asgi
 from fake_models.asgi import App
 from fake_models.bodies import json_or_text
-from fake_models.effects import Hangup, Head, Send, Wait
+from fake_models.effects import Hangup, Head, Hold, Reached, Send, Wait
 from fake_models.errors import ListenError
 from fake_models.exchange import Endpoint, Exchange, at_once, content_length, delivery, headers
 from fake_models.http_connection import Answer, Connection
@@ -223,8 +223,9 @@ class Server:
         if whole is None:
             return self._deliver(exchange, endpoint, answer)
         answer.begin(exchange.status, headers(exchange), None if exchange.streamed else len(whole))
-        answer.send_now(whole, last=True)
+        # First, so that what is done because of it comes before the client can act on the answer.
         endpoint.done(exchange.call, len(whole), "kit")
+        answer.send_now(whole, last=True)
         return None
 
     async def _deliver(self, exchange: Exchange, endpoint: Endpoint, answer: Answer) -> None:
@@ -235,6 +236,9 @@ class Server:
                         answer.begin(effect.status, effect.headers, content_length(exchange))
                     case Send(data=data, last=last):
                         await answer.send(data, last=last)
+                    case Hold(until=until):
+                        answer.flush()
+                        await until.awaited()
                     case Wait(delay_s=math.inf):
                         answer.flush()
                         await endpoint.ahang()
@@ -244,7 +248,7 @@ class Server:
                         await self._sleep(delay_s)
                     case Hangup(reset=True):
                         await answer.reset()
-                    case Hangup():
+                    case Hangup() | Reached():
                         pass  # the end of the answer is it, and comes too early
         answer.end()
 

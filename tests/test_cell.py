@@ -3,7 +3,7 @@
 import pytest
 
 from conformance.agent_side import AgentInfo
-from conformance.cell import Cell, cells_of, is_cell
+from conformance.cell import MOST_PLAYS, Cell, bounded, cells_of, is_cell
 from conformance.errors import SpecError
 
 STREAMS = {"streaming": True}
@@ -25,6 +25,14 @@ def names(info, *given):
             AgentInfo("a", capabilities=STREAMS),
             ((), ["token", "adversarial:7"]),
             ["blocking", "streaming/token", "streaming/adversarial:7"],
+        ),
+        (
+            AgentInfo("a", capabilities=STREAMS),
+            ((), ["adversarial:7", "all", "token"]),
+            [
+                *("blocking", "streaming/adversarial:7", "streaming/whole", "streaming/token", "streaming/character"),
+                "streaming/byte",
+            ],
         ),
     ],
 )
@@ -58,3 +66,10 @@ def test_what_a_cell_is_called_is_the_name_of_a_cell(cell):
 @pytest.mark.parametrize("name", ["", "whole", "streaming", "smoke/blocking", "blocking/whole", "streaming/whole:"])
 def test_this_is_no_cell(name):
     assert not is_cell(name)
+
+
+def test_as_many_plays_as_one_command_makes_are_taken_and_one_more_is_refused_with_the_product():
+    cells = (Cell(), Cell(stream=True))
+    assert bounded(cells, MOST_PLAYS // 4, 2) == cells
+    with pytest.raises(SpecError, match=r"20004 plays were asked for \(5001 scenarios x 2 cells x 2 repeats\)"):
+        bounded(cells, MOST_PLAYS // 4 + 1, 2)

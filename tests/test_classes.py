@@ -116,6 +116,16 @@ def test_a_call_after_an_empty_reply_is_a_retry_of_the_same_round():
     assert [(c.kind, c.round) for c in view(s.recording()).runs[0].calls] == [("regular", 1), ("retry", 1)]
 
 
+@pytest.mark.parametrize("stop", ["stop", "tool_calls"])
+def test_a_reply_that_asks_for_nothing_is_empty_whether_it_stopped_or_stopped_for_calls(stop):
+    s = Story(max_iters=1)
+    s.ask()
+    s.reply(stop=stop, keep=False)
+    s.ask()
+    s.reply(text="42")
+    assert kinds(s) == ["regular", "retry"]
+
+
 def test_a_shape_that_the_dialect_does_not_call_empty_is_a_whole_round():
     s = Story(dialect={"empty_is": ["no_parts"]})
     s.ask()

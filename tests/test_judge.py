@@ -127,6 +127,105 @@ def test_what_only_all_recordings_show_is_added_to_the_one_that_shows_it():
     assert second.of("RUN-1").findings[0].message == "2 seen"
 
 
+def test_what_the_suite_finds_right_is_judged_where_a_recording_alone_had_nothing_to_judge():
+    one = rule(suite=lambda _views: iter([(1, OK), (1, OK)]))
+    first, second = judge_suite([judge(Story().recording(), [one])] * 2, [one])
+    assert (first.of("RUN-1").verdict, first.of("RUN-1").judged) == (Verdict.NOT_APPLICABLE, 0)
+    assert (second.of("RUN-1").verdict, second.of("RUN-1").judged) == (Verdict.PASS, 2)
+    assert second.of("RUN-1").reason is None
+
+
+def test_what_the_suite_finds_right_makes_no_breach_good():
+    one = rule(BREACH, suite=lambda _views: iter([(0, OK)]))
+    (only,) = judge_suite([judge(Story().recording(), [one])], [one])
+    assert (only.of("RUN-1").verdict, only.of("RUN-1").findings) == (Verdict.FAIL, (BREACH,))
+
+
+def test_what_the_suite_finds_right_decides_no_recording_that_cannot_be_decided():
+    one = rule(unable=lambda _view: "still waiting", suite=lambda _views: iter([(0, OK)]))
+    (only,) = judge_suite([judge(Story().recording(), [one])], [one])
+    assert only.of("RUN-1").verdict == Verdict.COULD_NOT_RUN
+
+
+def test_a_suite_pass_on_translated_events_stays_marked():
+    one = rule(channels="E", about_events=True, suite=lambda _views: iter([(0, OK)]))
+    (only,) = judge_suite([judge(Story(dialect={"events": "translated"}).recording(), [one])], [one])
+    assert (only.of("RUN-1").verdict, only.of("RUN-1").reason) == (Verdict.PASS, "translated events")
+
+
+def test_recordings_that_a_rule_cannot_compare_could_not_run_and_stop_no_other():
+    def breaks(_views):
+        raise TypeError("unhashable")
+        yield 0, OK
+
+    rules = [
+        rule(OK, suite=breaks),
+        rule(BREACH, id="RUN-2", suite=breaks),
+        rule(id="RUN-3", suite=lambda _v: [(0, OK)]),
+    ]
+    (only,) = judge_suite([judge(Story().recording(), rules)], rules)
+    assert [one.verdict for one in only.results] == [Verdict.COULD_NOT_RUN, Verdict.FAIL, Verdict.PASS]
+    assert only.of("RUN-1").reason == "the recordings cannot be compared by this rule: TypeError('unhashable')"
+
+
+def consequence(cause, follows):
+    """Which rule a finding follows from, of two rules that find one thing each in a recording with a refused request."""
+    s = Story(max_iters=1)
+    s.ask()
+    s.reply(calls=[("look", {}, "c1")])
+    s.execute("look", {}, "c1", 42)
+    s.ask()
+    s.refused(by="script", rule=None)
+    s.outcome("error")
+    at = {record.kind: record.seq for record in s.recording().records}
+    rules = [rule(Finding("found", at[kind]), id=name) for name, kind in (cause, follows)]
+    (finding,) = judge(s.recording(), rules).of(follows[0]).findings
+    return finding.consequence_of
+
+
+@pytest.mark.parametrize(
+    ("cause", "follows", "of"),
+    [
+        (("HIS-1", "model/request"), ("WIRE-1", "model/request"), "HIS-1"),
+        (("HIS-1", "model/reply"), ("WIRE-1", "model/request"), None),
+        (("LIM-1", "model/request"), ("SCRIPT-1", "model/refused"), "LIM-1"),
+        (("LIM-1", "model/reply"), ("SCRIPT-1", "model/refused"), None),
+        (("SCRIPT-1", "model/refused"), ("EXPECT", "kit/run_end"), "SCRIPT-1"),
+        (("WIRE-1", "model/request"), ("SCRIPT-2", "kit/run_end"), "WIRE-1"),
+        (("SCRIPT-1", "model/refused"), ("EXPECT", "model/reply"), None),
+        (("WIRE-1", "model/reply"), ("EXPECT", "kit/run_end"), None),
+        (("SCRIPT-1", "model/refused"), ("RUN-3", "kit/run_end"), None),
+        (("SCRIPT-1", "model/refused"), ("RUN-5", "kit/run_end"), None),
+        (("STR-3", "model/reply"), ("ACT-1", "model/reply"), "STR-3"),
+        (("STR-2", "model/reply"), ("STR-1", "kit/run_end"), "STR-2"),
+        (("ACT-2", "model/reply"), ("ACT-1", "model/reply"), None),
+    ],
+)
+def test_a_finding_follows_from_an_earlier_one_where_the_records_say_so(cause, follows, of):
+    assert consequence(cause, follows) == of
+
+
+def test_a_refused_request_that_the_run_went_on_from_explains_nothing_more():
+    s = Story()
+    s.ask()
+    s.refused(by="script", rule=None)
+    s.ask()
+    s.reply(text="42")
+    s.outcome("answered")
+    rules = [rule(Finding("refused", 3), id="SCRIPT-1"), rule(Finding("other", 7), id="EXPECT")]
+    (finding,) = judge(s.recording(), rules).of("EXPECT").findings
+    assert finding.consequence_of is None
+
+
+def test_what_only_the_suite_finds_is_linked_too():
+    rules = [
+        rule(id="STR-2", suite=lambda _views: iter([(0, BREACH)])),
+        rule(id="STR-1", suite=lambda _views: iter([(0, BREACH)])),
+    ]
+    (only,) = judge_suite([judge(Story().recording(), rules)], rules)
+    assert [f.consequence_of for one in only.results for f in one.findings] == [None, "STR-2"]
+
+
 def test_a_suite_finding_does_not_reach_an_agent_without_the_channel():
     one = replace(rule(OK, channels="R"), suite=lambda _views: iter([(0, BREACH)]))
     (only,) = judge_suite([judge(Story(channels="M").recording(), [one])], [one])

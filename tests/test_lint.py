@@ -11,6 +11,7 @@ TOOL = {
     "parameters": {"type": "object"},
     "returns": {"items": [{"id": "C-1"}], "when": "{{ now }}"},
 }
+ASKING = {"look": TOOL | {"approval": True}, "send": TOOL}
 WAYS = ("summarize", "stop", "error", "raise")
 
 
@@ -59,6 +60,60 @@ WRONG = [
         script(SAY | {"pace_s": 2.5}, deadline_s=2),
         "runs[0].model[0].pace_s",
         "came 2.5, and 2 s of silence end a run: set `deadline_s`",
+    ),
+    (
+        "a tool point in a run that calls none",
+        {"runs": [{"user": "a", "cancel": "in_tools", "model": [SAY]}]},
+        "runs[0].cancel",
+        "no turn of the run calls a tool",
+    ),
+    (
+        "a run that is cancelled and killed",
+        {"runs": [{"user": "a", "cancel": "stream", "kill": "stream", "model": [SAY]}]},
+        "runs[0].kill",
+        "cancelled as well",
+    ),
+    (
+        "a kill beside another run",
+        {"runs": [{"user": "a", "kill": "stream", "model": [SAY]}, {"user": "b", "start": "with", "model": [SAY]}]},
+        "runs[0].kill",
+        "would die with it",
+    ),
+    (
+        "an answer where nothing waits",
+        {"runs": [{"user": "a", "model": [LOOK]}, {"resume": [{"approved": True}], "model": [SAY]}]},
+        "runs[1].resume[0]",
+        "no tool of the scenario says `approval: true`",
+    ),
+    (
+        "an answer to a tool that does not ask",
+        {
+            "runs": [
+                {"user": "a", "model": [LOOK]},
+                {"resume": [{"tool": "send", "approved": True}], "model": [SAY]},
+            ],
+            "tools": ASKING,
+        },
+        "runs[1].resume[0].tool",
+        "no call of 'send' waits",
+    ),
+    (
+        "a gate on a tool that nobody has",
+        script(SAY, knobs={"gate": {"tool": "lok"}}),
+        "knobs.gate.tool",
+        "did you mean 'look'?",
+    ),
+    (
+        "a child with a tool that nobody has",
+        script(SAY, knobs={"subagents": {"child": {"description": "d", "max_iters": 2, "tools": ["sned"]}}}),
+        "knobs.subagents.child.tools[0]",
+        "did you mean 'send'?",
+    ),
+    (
+        "a hook on a tool that nobody has",
+        {"runs": [{"user": "a", "knobs": {"callbacks": [{"hook": "before_tool", "tool": "lok"}]}, "model": [SAY]}]},
+        "runs[0].knobs.callbacks[0].tool",
+        "did you mean 'look'?",
     ),
     ("an error at the end", script(SAY, {"error": {"status": 500}}), "runs[0].model[1]", "repeat: forever"),
     ("an overflow at the end", script({"overflow": "code"}), "runs[0].model[0]", "repeat: forever"),
@@ -178,7 +233,12 @@ WRONG = [
         "'required'",
     ),
     ("a first run with another", {"runs": [{"user": "a", "model": [SAY], "start": "with"}]}, "runs[0].start", "no run"),
-    ("a first run that resumes", {"runs": [{"resume": {}, "model": [SAY]}]}, "runs[0].resume", "'s1' has no run"),
+    (
+        "a first run that resumes",
+        {"runs": [{"resume": [{"approved": True}], "model": [SAY]}], "tools": ASKING},
+        "runs[0].resume",
+        "'s1' has no run",
+    ),
     (
         "a wait in core",
         script({"error": {"status": 429, "retry_after": 1}}, SAY, tags=["core", "slow"]),
@@ -286,6 +346,20 @@ RIGHT = [
         "a looper that then has to summarise",
         script(LOOK | {"repeat": "forever", "optional": True, "when": {"tools": "offered"}}, END),
     ),
+    (
+        "one question on two sessions",
+        {"runs": [{"user": "a", "session": one, "model": [SAY]} for one in ("s1", "s2")]},
+    ),
+    (
+        "a child's own name in a hook",
+        script(
+            SAY,
+            knobs={
+                "subagents": {"child": {"description": "d", "max_iters": 2, "tools": ["look"]}},
+                "callbacks": [{"hook": "before_tool", "tool": "child"}],
+            },
+        ),
+    ),
     ("a fault that something follows", script({"error": {"status": 500}}, SAY)),
     ("a fault for ever", script({"error": {"status": 500}, "repeat": "forever"})),
     ("a call of an unknown tool", script({"call": "nobody"}, SAY)),
@@ -294,8 +368,9 @@ RIGHT = [
         {
             "runs": [
                 {"user": "a", "model": [LOOK]},
-                {"resume": {}, "model": [SAY | {"when": {"round": 1, "last": "tool"}}]},
-            ]
+                {"resume": [{"approved": True}], "model": [SAY | {"when": {"round": 1, "last": "tool"}}]},
+            ],
+            "tools": ASKING,
         },
     ),
     ("a summary condition outside the core", script(SAY | {"when": {"tools": "none"}})),

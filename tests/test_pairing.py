@@ -81,6 +81,11 @@ ALIGNED = {
         [called("b"), called("x")],
         [0, 1],
     ),
+    "equal calls under one id, mended": (
+        calls(("a", "look", "{}"), ("a", "look", "{}")),
+        [called("a"), called("a-2")],
+        [0, 1],
+    ),
     "arguments repaired, ids anew": (calls(("a", "look", "{oops")), [called("x")], [0]),
     "another tool": (calls(("a", "look", "{}")), [called("a", name="find")], [None]),
     "not carried": (calls(("a", "look", "{}")), [], [None]),

@@ -40,6 +40,55 @@ def test_a_rule_fails_where_every_repeat_fails_and_is_unstable_where_some_do(tex
     assert entry.verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("texts", "verdict", "reason"),
+    [
+        (["breach", None], Verdict.UNSTABLE, "fails in 1 of 2 repeats"),
+        (["breach", "breach", "ok"], Verdict.UNSTABLE, "fails in 2 of 3 repeats"),
+        (["breach", "nothing"], Verdict.UNSTABLE, "fails in 1 of 2 repeats"),
+        (["ok", None], Verdict.COULD_NOT_RUN, None),
+        ([None, None], Verdict.COULD_NOT_RUN, None),
+    ],
+)
+def test_a_repeat_that_could_not_be_played_is_no_fail(texts, verdict, reason):
+    rep = reported(*(played(text) if text else Played("one", "blocking", None, "no database") for text in texts))
+    (entry,) = rep.entries
+    assert entry.verdict == verdict
+    assert [one.reason for one in entry.results if one.verdict == Verdict.UNSTABLE] == ([reason] if reason else [])
+
+
+ORDER = ("fail", "unstable", "could-not-run", "warn", "pass", "not-observed")
+
+
+@pytest.mark.parametrize("worse", range(len(ORDER) - 1))
+def test_a_scenario_and_a_rule_are_as_bad_as_their_worst_in_this_order(worse):
+    def one(verdict, name):
+        match verdict:
+            case "fail":
+                return [played("breach", scenario=name)]
+            case "unstable":
+                return [played("breach", scenario=name), played("ok", scenario=name)]
+            case "could-not-run":
+                return [played("stuck", scenario=name, rules=rules)]
+            case "warn":
+                return [played("mild", scenario=name, rules=rules)]
+            case "pass":
+                return [played("ok", scenario=name)]
+            case _:
+                return [played("nothing", scenario=name)]
+
+    said = {"ok": [OK], "breach": [BREACH], "nothing": [], "mild": [Finding("untidy", 1, level=SHOULD)]}
+    rules = [
+        Rule(
+            *("RUN-1", MUST, "clause", "why", "M", lambda view: iter(said[view.runs[0].user])),
+            unable=lambda view: "still waiting" if view.runs[0].user == "stuck" else None,
+        )
+    ]
+    rep = reported(*one(ORDER[worse + 1], "better"), *one(ORDER[worse], "worse"), rules=rules)
+    assert [entry.verdict for entry in rep.entries] == [ORDER[worse + 1], ORDER[worse]]
+    assert rep.rules["RUN-1"].verdict == ORDER[worse]
+
+
 def test_cells_and_scenarios_have_entries_of_their_own():
     rep = reported(played("ok"), played("breach", cell="streaming/whole"), played("ok", scenario="two"))
     assert [(e.scenario, e.cell, e.verdict) for e in rep.entries] == [
@@ -73,6 +122,72 @@ def test_a_warning_does_not_cost_the_certificate_and_a_must_that_was_not_seen_do
 def test_what_the_dialect_excuses_is_not_asked_of_the_certificate():
     rules = [rule(), rule("RUN-2", applies=lambda _view: "dialect")]
     assert reported(played("ok", rules=rules), rules=rules).areas["RUN"].certified
+
+
+@pytest.mark.parametrize("excuse", ["dialect", "capability", "capability cancel", "knob gate", "wire"])
+def test_what_does_not_bind_the_agent_is_not_asked_of_the_certificate(excuse):
+    rules = [rule(), rule("RUN-2", applies=lambda _view: excuse)]
+    assert reported(played("ok", rules=rules), rules=rules).areas["RUN"].certified
+
+
+def test_an_area_without_a_must_that_applies_is_not_certified():
+    rules = [rule(applies=lambda _view: "capability")]
+    assert not reported(played("ok", rules=rules), rules=rules).areas["RUN"].certified
+
+
+def test_a_must_of_which_every_scenario_needs_what_the_agent_lacks_does_not_bind_it():
+    rules = [rule(), Rule("RUN-2", MUST, "c", "w", "M", lambda _view: iter(()))]
+    skipped = Played("gated", "blocking", None, excused="knob gate", exercises=("RUN-2",))
+    rep = reported(played("ok", rules=rules), skipped, rules=rules)
+    assert (rep.rules["RUN-2"].excused, rep.areas["RUN"].certified) == (True, True)
+    assert not reported(played("ok", rules=rules), rules=rules).areas["RUN"].certified
+    seen = Played("seen", "blocking", played("ok", rules=rules).judgement, exercises=("RUN-2",))
+    assert not reported(seen, skipped, rules=rules).areas["RUN"].certified
+
+
+def test_a_fail_on_translated_events_counts():
+    rules = [rule(channels="E", about_events=True)]
+    rep = reported(played("breach", rules=rules, dialect={"events": "translated"}), rules=rules)
+    assert (rep.rules["RUN-1"].verdict, exit_code(rep, ())) == (Verdict.FAIL, 1)
+
+
+def test_a_must_about_events_is_not_missed_where_they_are_translated():
+    never = Rule("RUN-2", MUST, "c", "w", "E", lambda _view: iter(()), about_events=True)
+    rules = [rule(), never]
+    for events, missed in (("native", ("RUN-2",)), ("translated", ())):
+        rep = reported(played("ok", rules=rules, exercises=("RUN-2",), dialect={"events": events}), rules=rules)
+        assert unarmed(rep, rules) == missed
+
+
+def test_a_report_is_not_shown_whole():
+    assert len(repr(reported(played("ok")))) < 100
+
+
+def test_the_matrix_and_the_ledgers_are_those_of_all_plays():
+    rep = reported(failing(), failing())
+    data = as_json(rep)
+    assert data["matrix"] == [
+        {
+            "cause": "model_error",
+            "signature": {"terminal": "RUN_ERROR", "code": "model_error", "said": "model_error"},
+            "runs": 2,
+            "first": {"scenario": "told", "cell": "blocking", "run": "r1"},
+            "like_an_answer": False,
+        }
+    ]
+    assert data["ledgers"]["attempts"] == {"sdk": 1, "loop": 0}, "of two repeats the first counts, as in all figures"
+    assert data["runs"][0]["ledger"] == data["ledgers"]
+
+
+def failing():
+    s = Story(user="ok")
+    s.ask()
+    s.fail(503)
+    s.ask(again=True, retry_header=1)
+    s.fail(503)
+    s.event("RUN_ERROR", code="model_error")
+    s.outcome("model_error")
+    return Played("told", "blocking", judge(s.recording(), [rule()]))
 
 
 def test_a_pass_on_translated_events_never_certifies():
@@ -130,11 +245,13 @@ def test_a_must_on_a_channel_that_is_not_declared_is_not_missed():
 
 def test_the_json_report_has_the_keys_of_its_page():
     data = as_json(reported(played("breach")))
-    assert list(data) == ["kit", "agent", "profile", "dialect", "runs", "rules", "areas", "totals"]
+    assert list(data) == [
+        *("kit", "agent", "profile", "dialect", "runs", "rules", "areas", "totals", "matrix", "ledgers")
+    ]
     (run,) = data["runs"]
     assert set(run) == {
         *("scenario", "cell", "verdict", "events", "terminal", "outcome", "model_calls", "regular_calls"),
-        *("retries", "attempts", "tools_run", "results", "runs_detail"),
+        *("retries", "attempts", "tools_run", "ledger", "results", "runs_detail"),
     }
     assert run["results"] == [
         {

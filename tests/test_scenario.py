@@ -94,12 +94,21 @@ def test_a_runs_limits_and_tool_choice_are_put_over_the_scenarios():
 
 
 def test_a_run_without_a_user_text_resumes():
-    runs = [{"user": "a", "model": []}, {"resume": {"approved": True}, "model": []}]
+    runs = [{"user": "a", "model": []}, {"resume": [{"approved": True}], "model": []}]
 
     assert [(run.user, run.resume) for run in scenario(LEAST | {"runs": runs}).runs] == [
         ("a", None),
-        (None, {"approved": True}),
+        (None, [{"approved": True}]),
     ]
+
+
+def test_a_runs_knobs_are_put_over_the_scenarios():
+    runs = [{"user": "a", "model": [], "knobs": {"tracing": True}}, {"user": "b", "model": [], "kill": "stream"}]
+
+    first, second = scenario(LEAST | {"knobs": {"tracing": False, "debug": True}, "runs": runs}).runs
+
+    assert (first.knobs, first.kill) == ({"tracing": True, "debug": True}, None)
+    assert (second.knobs, second.kill) == ({"tracing": False, "debug": True}, "stream")
 
 
 def test_a_history_message_without_an_id_gets_one_by_its_place():

@@ -1,4 +1,4 @@
-"""An installed kit has its scenarios, its schema and both packages with no checkout beside it."""
+"""An installed kit has its scenarios, its dialects, its schema and both packages with no checkout beside it."""
 
 import subprocess
 import sys
@@ -13,11 +13,13 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import conformance, fake_models
 from conformance.loading.loader import bundled, load_all
+from conformance.loading.dialect_files import described, names
 from conformance.rules import BY_ID
 assert conformance.__file__.startswith(sys.argv[1]) and fake_models.__file__.startswith(sys.argv[1])
 paths = bundled()
 assert all(str(path).startswith(sys.argv[1]) for path in paths)
 load_all(paths, rule_ids=BY_ID)
+assert "recommended" in names() and all(described(name).keys for name in names())
 print("\\n".join(sorted(path.name for path in paths)))
 """
 

@@ -27,7 +27,7 @@ from conformance.adapters.watching import ends
 from conformance.agent_side import RunInput
 from conformance.errors import AgentError, SpecError
 from conformance.recorder import Recorder
-from conformance.session import Session
+from conformance.session import SHOWN_S, Session
 from fake_models.errors import ListenError
 from fake_models.server import Server
 
@@ -164,14 +164,16 @@ class AGUIEndpoint:
 
     stuck = False
     apart = True
+    can_be_killed = False
     on_time: Callable[[datetime], None]
 
-    def __init__(self, place: Endpoint, server: Server, client: httpx2.AsyncClient) -> None:
+    def __init__(self, place: Endpoint, server: Server, client: httpx2.AsyncClient, shown_s: float = SHOWN_S) -> None:
         self.info = place.info
         self.on_time = lambda _now: None
         self._place = place
         self._server = server
         self._client = client
+        self._shown_s = shown_s
         self._streams: dict[str, _Stream] = {}
         self._fixed: Guest | None = None
 
@@ -179,7 +181,8 @@ class AGUIEndpoint:
         """Begin a session; the agent hears of it with its first run."""
         token = secrets.token_hex(8)
         guest = Guest(session, self._catch_up)
-        session.served(self._server.mount(token, guest), token)
+        shown_s = self._shown_s if "E" in self.info.channels else None
+        session.served(self._server.mount(token, guest), token, shown_s=shown_s)
         return _Handle(guest, token)
 
     async def run(self, handle: _Handle, given: RunInput, recorder: Recorder, *, deadline_s: float) -> End:
@@ -187,21 +190,27 @@ class AGUIEndpoint:
         await self._fix(handle.guest)
         # Sessions share nothing, and the published client keeps no cookies.
         self._client.cookies.clear()
-        stream = self._streams[given.run] = _Stream(Taker(given.run, recorder, shows="E" in self.info.channels))
+        take = Taker(given.run, recorder, shows="E" in self.info.channels, hear=handle.guest.session.hear)
+        stream = self._streams[given.run] = _Stream(take)
         work = stream.work = asyncio.create_task(stream.read(self._client, self._place, posted(given)))
         try:
-            how = await ends(work, lambda: recorder.stirred, deadline_s, lambda: handle.guest.session.model.overrun)
+            how = await ends(
+                work, lambda: recorder.stirred, deadline_s, lambda: handle.guest.session.overran(given.run)
+            )
             if how is None:
                 return End("cancelled" if work.cancelled() else work.result())
             # What it still says while its connection is closed is the kit's doing and belongs to no record.
-            recorder.mute()
+            recorder.mute(given.run)
             return End(how)
         finally:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
             del self._streams[given.run]
 
-    async def cancel(self, handle: _Handle, run: str) -> None:  # noqa: ARG002 - the seam's signature
+    def kill(self, handle: _Handle, run: str) -> None:
+        """Do nothing: what is behind a URL cannot be killed, and says so."""
+
+    def cancel(self, handle: _Handle, run: str) -> None:  # noqa: ARG002 - the seam's signature
         """Close the run's connection, which is all that a client of AG-UI can do."""
         if run in self._streams:
             self._streams[run].work.cancel()
@@ -246,8 +255,12 @@ async def _reach(client: httpx2.AsyncClient, place: Endpoint) -> None:
 
 
 @contextlib.asynccontextmanager
-async def connect(spec: str) -> AsyncIterator[Agent]:
-    """The agent at a URL, with a server of its own for its model and tools; nothing of either is left when the block ends."""
+async def connect(spec: str, *, shown_s: float = SHOWN_S) -> AsyncIterator[Agent]:
+    """
+    The agent at a URL, with a server of its own for its model and tools; nothing of either is left when the block ends.
+
+    `shown_s` is that of `Session.served`.
+    """
     place = endpoint(spec)
     try:
         httpx2.URL(place.url)
@@ -260,7 +273,7 @@ async def connect(spec: str) -> AsyncIterator[Agent]:
             raise AgentError(f"{place.name}: its model {error}") from error
         client = await stack.enter_async_context(_client(place))
         await _reach(client, place)
-        yield AGUIEndpoint(place, server, client)
+        yield AGUIEndpoint(place, server, client, shown_s)
 
 
 AGUI = Adapter("agui", "agui:URL[#CAPABILITY,...,model_port=N], an AG-UI endpoint over HTTP, docs/agui.md", connect)

@@ -32,25 +32,33 @@ class Agent(Protocol):
     """
     An agent that answers.
 
-    `open` begins a session and gives its handle, which `run`, `cancel` and `close` take back. `run` drives one run to its end,
-    recording all that the agent says; it never raises for what the agent does. `stuck`: the agent cannot be used any more in
-    this process, since something of it still runs and cannot be ended. `apart`: it is a process of its own. `on_time` is told
-    when the scenario's clock moves.
+    `open` begins a session and gives its handle, which the others take back. `run` drives one run to its end, recording all that
+    the agent says; it never raises for what the agent does, and several may go on at once, each ending by itself. `stuck`: the agent cannot be used any more in
+    this process, since something of it still runs and cannot be ended. `apart`: it is a process of its own. `can_be_killed`:
+    `kill` is more than a word. `on_time` is told when the scenario's clock moves.
     """
 
     info: AgentInfo
     stuck: bool
     apart: bool
+    can_be_killed: bool
     on_time: Callable[[datetime], None]
 
     async def open(self, session: Session) -> Any:
-        """Begin a session; AgentError where the agent cannot."""
+        """Begin a session, or begin it anew after a kill; AgentError where the agent cannot."""
 
     async def run(self, handle: Any, given: RunInput, recorder: Recorder, *, deadline_s: float) -> End:
         """Drive one run to its end, recording what is seen. AgentError where it turns out that there is no agent."""
 
-    async def cancel(self, handle: Any, run: str) -> None:
-        """Ask the agent to end a run, with capability `cancel`; its terminal event and its result are still owed."""
+    def cancel(self, handle: Any, run: str) -> None:
+        """
+        Ask the agent to end a run, with capability `cancel`; its terminal event and its result are still owed.
+
+        Called where the run is, on whichever thread that is, and comes back once the agent was asked.
+        """
+
+    def kill(self, handle: Any, run: str) -> None:
+        """End the agent where the run is, as a crash does; called like `cancel`, and need not come back. Its sessions are lost."""
 
     async def close(self, handle: Any) -> None:
         """End a session."""

@@ -27,7 +27,7 @@ from conformance.adapters.watching import ends
 from conformance.agent_side import AgentInfo, RunInput
 from conformance.errors import AgentError, SpecError
 from conformance.recorder import Recorder
-from conformance.session import Session
+from conformance.session import SHOWN_S, Session
 from fake_models.server import Server
 
 #: After so many deaths in a row the rest is not played.
@@ -80,7 +80,11 @@ class _Line:
         self.process = Process(self._heard, self._ended, patience)
         self.wrong: _Wrong | None = None
         self.over = False
+        self.killed = False
+        #: A run of it hung or said too much: it is ended once no other goes on.
+        self.doomed = False
         self._runs: dict[str, _Open] = {}
+        self._ignored: set[str] = set()
 
     async def introduced(self, within_s: float) -> AgentInfo:
         """Who the agent says it is; AgentError where it ends or says something else, TimeoutError where it says nothing."""
@@ -97,8 +101,20 @@ class _Line:
                 take.garbage(self.wrong.line, self.wrong.why)
             done.set_result("died")
         self._runs.pop(take.run, None)
+        self._ignored.discard(take.run)
         self._runs[take.run] = _Open(take, done)
         return done
+
+    def give_up(self, run: str, how: How) -> None:
+        """A run is ended from here: nothing more is taken of it."""
+        self._ignored.add(run)
+        self.doomed = True
+        _settle(self._runs[run].done, how)
+
+    @property
+    def busy(self) -> bool:
+        """Whether some run goes on."""
+        return bool(self._running())
 
     def cancelled(self, run: str, within_s: float) -> None:
         """A run that was cancelled and does not end in time has hung, whatever it goes on to say."""
@@ -129,9 +145,12 @@ class _Line:
             raise ProtocolError(
                 f"a message of type {said['type']!r} is of run {said['run']!r:.80}, which was never begun"
             )
+        if said["run"] in self._ignored:
+            return
         try:
             _take(one, said)
         except Flood:
+            self._ignored.add(said["run"])
             _settle(one.done, "cap")
 
     def _running(self) -> list[_Open]:
@@ -176,14 +195,16 @@ class Command:
 
     stuck = False
     apart = True
+    can_be_killed = True
     on_time: Callable[[datetime], None]
 
-    def __init__(self, program: Program, server: Server, patience: Patience) -> None:
+    def __init__(self, program: Program, server: Server, patience: Patience, shown_s: float = SHOWN_S) -> None:
         self.info: AgentInfo
         self.on_time = lambda _now: None
         self._program = program
         self._server = server
         self._patience = patience
+        self._shown_s = shown_s
         self._line: _Line | None = None
         self._deaths = 0
 
@@ -223,32 +244,44 @@ class Command:
                 self._deaths += 1
                 raise
         token = secrets.token_hex(8)
-        session.served(self._server.mount(token, Guest(session, self._catch_up)), token)
+        url = self._server.mount(token, Guest(session, self._catch_up))
+        session.served(url, token, shown_s=self._shown_s if "E" in self.info.channels else None)
         return _Handle(session, token)
 
     async def run(self, handle: _Handle, given: RunInput, recorder: Recorder, *, deadline_s: float) -> End:
         """Drive one run and watch that something goes on."""
         line = self._line
         assert line is not None  # noqa: S101 - a session is open
-        done = line.begin(Taker(given.run, recorder, shows="E" in self.info.channels))
+        shows = "E" in self.info.channels
+        done = line.begin(Taker(given.run, recorder, shows=shows, hear=handle.session.hear))
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._say(protocol.run(given)), deadline_s)
-        how = await ends(done, lambda: recorder.stirred, deadline_s, lambda: handle.session.model.overrun)
+        how = await ends(done, lambda: recorder.stirred, deadline_s, lambda: handle.session.overran(given.run))
         how = done.result() if how is None else how
-        if how in ("returned", "raised"):
+        if how not in ("returned", "raised"):
+            # What it still says while it is ended is the kit's doing and belongs to no record.
+            recorder.mute(given.run)
+            line.give_up(given.run, how)
+        if not line.doomed:
             self._deaths = 0
             return End(how)
-        self._deaths += how == "died"
-        # What it still says while it is ended is the kit's doing and belongs to no record.
-        recorder.mute()
-        await self.end()
-        return End(how, *line.process.tails, gone=True)
+        # A run beside this one has a right to its own end.
+        if not line.busy and self._line is line:
+            self._deaths += how == "died" and not line.killed
+            await self.end()
+        return End(how, *line.process.tails, gone=not line.killed)
 
-    async def cancel(self, handle: _Handle, run: str) -> None:  # noqa: ARG002 - the seam's signature
+    def cancel(self, handle: _Handle, run: str) -> None:  # noqa: ARG002 - the seam's signature
         """Say that a run is not wanted any more."""
-        await self._say(protocol.cancel(run))
-        if self._line is not None:
+        if self._line is not None and not self._line.over:
+            self._line.process.tell(protocol.cancel(run))
             self._line.cancelled(run, self._patience.cancel_s)
+
+    def kill(self, handle: _Handle, run: str) -> None:  # noqa: ARG002 - the seam's signature
+        """Kill the process, and with it every session; the next one that is opened is in a new one."""
+        if self._line is not None:
+            self._line.killed = True
+            self._line.process.kill()
 
     async def close(self, handle: _Handle) -> None:
         """End a session; the agent is told nothing, since the next one is its own."""
@@ -283,10 +316,15 @@ def _last_words(process: Process, code: int | None) -> str:
 
 
 @contextlib.asynccontextmanager
-async def connected(program: Program, patience: Patience = Patience()) -> AsyncIterator[Agent]:  # noqa: B008 - frozen
-    """The agent that the program is, started; nothing of it is left when the block ends."""
+async def connected(
+    program: Program,
+    patience: Patience = Patience(),  # noqa: B008 - frozen
+    *,
+    shown_s: float = SHOWN_S,
+) -> AsyncIterator[Agent]:
+    """The agent that the program is, started; nothing of it is left when the block ends. `shown_s` is that of `Session.served`."""
     async with Server() as server:
-        one = Command(program, server, patience)
+        one = Command(program, server, patience, shown_s)
         gently = False
         try:
             await one.start()

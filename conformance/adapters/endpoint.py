@@ -6,8 +6,10 @@ Pure: reaches nothing.
 
 import ipaddress
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from conformance.agent_side import AgentInfo, RunInput
@@ -21,6 +23,9 @@ EVENT_STREAM = "text/event-stream"
 MODEL_PORT = "model_port"
 #: What is told of a run beside AG-UI's own input, by the names that the command protocol has for it.
 TOLD = ("model", "tools_url", "mcp_url", "limits", "tool_choice", "stream", "clock", "deadline_s")
+
+#: What parts the words behind the #: a comma that stands in no object.
+_COMMA = re.compile(r",(?![^{]*\})")
 
 #: Capabilities that cannot be judged over AG-UI, and why.
 _UNSEEN: Mapping[str, str] = {
@@ -45,17 +50,18 @@ class Endpoint:
 
 def endpoint(spec: str) -> Endpoint:
     """
-    The endpoint of an `agui:` spec: a URL and, behind #, words parted by commas: capabilities, and the fake model's port.
+    The endpoint of an `agui:` spec: a URL and, behind #, words parted by commas: capabilities, with their figures as JSON behind a
+    `=` where they have some, and the fake model's port.
 
     Raises:
         SpecError: it is no such URL, or a word behind # is unknown.
     """
     parts = _parts(spec)
-    words = [word.strip() for word in parts.fragment.split(",") if word.strip()]
+    words = [word.strip() for word in _COMMA.split(parts.fragment) if word.strip()]
     known = [name for name in CAPABILITIES if name not in _UNSEEN]
     ports = [word.partition("=")[2] for word in words if word.partition("=")[0] == MODEL_PORT]
-    names = [word for word in words if word.partition("=")[0] != MODEL_PORT]
-    for word in names:
+    figures = {word.partition("=")[0]: word.partition("=")[2] for word in words if word.partition("=")[0] != MODEL_PORT}
+    for word in figures:
         if word in _UNSEEN:
             raise SpecError(f"agent 'agui:{spec}': {word!r} cannot be declared: {_UNSEEN[word]}")
         if word not in known:
@@ -70,11 +76,22 @@ def endpoint(spec: str) -> Endpoint:
             name=f"{parts.netloc}{parts.path.rstrip('/')}",
             language="unknown",
             channels=("M", "T", "E"),
-            capabilities=dict.fromkeys(names, True),
+            capabilities={name: _figures(spec, name, text) for name, text in figures.items()},
         ),
         loopback=_loopback(host),
         model_port=_port(spec, ports[-1]) if ports else 0,
     )
+
+
+def _figures(spec: str, name: str, text: str) -> Any:
+    """What a capability is declared with: true, or the object of its figures."""
+    try:
+        return json.loads(text) if text else True
+    except ValueError as error:
+        raise SpecError(
+            f"agent 'agui:{spec}': the figures of {name!r} are {text!r}, expected JSON, such as "
+            f'guards={{"max_tool_calls":"caller"}}'
+        ) from error
 
 
 def _parts(spec: str) -> SplitResult:

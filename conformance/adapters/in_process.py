@@ -11,8 +11,9 @@ import contextlib
 import importlib
 import inspect
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from concurrent.futures import Future
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -26,11 +27,11 @@ from conformance.adapters.base import Adapter, Agent, End, How
 from conformance.adapters.taking import MAX_EVENT_CHARS, Flood, Taker
 from conformance.adapters.watching import ends
 from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput, Runner
-from conformance.agent_side.saying import logs, taken, text_of
+from conformance.agent_side.saying import RUNNING, logs, taken, text_of
 from conformance.errors import AgentError, SpecError
 from conformance.plain import plain, shown
 from conformance.recorder import Recorder
-from conformance.session import Session
+from conformance.session import Killed, Session
 from fake_models.in_process import CallableModel
 
 #: How long an agent may take to open a session, as for the handshake of the command protocol.
@@ -42,7 +43,7 @@ GRACE_S = 0.2
 #: What a run's items can be taken by.
 _ITERATED = ("__iter__", "__aiter__", "__await__")
 #: Runs a coroutine to its end on the agent's thread.
-Drain = Callable[[Coroutine[Any, Any, Any]], Any]
+Drain = Callable[[Coroutine[Any, Any, Any]], None]
 
 
 class _Escaped(Exception):  # noqa: N818 - what happened, not an error of ours
@@ -55,7 +56,9 @@ class _Thread:
     def __init__(self) -> None:
         self._work: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
         self._loop = asyncio.new_event_loop()
-        self._task: asyncio.Task[Any] | None = None
+        self._lock = threading.Lock()
+        self._draining = False
+        self._others: list[Future[Any]] = []
         # Not threading.Thread: its frames at the bottom of the stack make freezegun hand out the real time. A thread begun
         # this way is a daemon, which is what a hung agent needs.
         _thread.start_new_thread(self._serve, ())
@@ -79,17 +82,41 @@ class _Thread:
         self._work.put((work, future))
         return future
 
-    def drain(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """On the thread itself: run a coroutine to its end."""
-        self._task = self._loop.create_task(work)
-        try:
-            return self._loop.run_until_complete(self._task)
-        finally:
-            self._task = None
+    def beside(self, work: Coroutine[Any, Any, Any]) -> bool:
+        """Begin a task beside the coroutine that is drained now; False where none is, and the work was not begun."""
+        with self._lock:
+            if self._draining:
+                self._others.append(asyncio.run_coroutine_threadsafe(work, self._loop))
+            return self._draining
 
-    def cancel(self) -> None:
-        """Cancel the coroutine that runs now, from another thread; blocking code does not hear it."""
-        self._loop.call_soon_threadsafe(lambda: self._task and self._task.cancel())
+    def drain(self, work: Coroutine[Any, Any, Any]) -> None:
+        """On the thread itself: run a coroutine to its end, and what was begun beside it to its own."""
+        with self._lock:
+            self._draining = True
+        try:
+            self._loop.run_until_complete(self._drained(work))
+        finally:
+            with self._lock:
+                self._draining = False
+                self._others.clear()
+
+    async def _drained(self, work: Coroutine[Any, Any, Any]) -> None:
+        try:
+            await work
+        finally:
+            while others := self._left():
+                await asyncio.wait(others)
+
+    def _left(self) -> list[asyncio.Future[Any]]:
+        """What still goes on beside; where nothing does, nothing more is begun."""
+        with self._lock:
+            left = [asyncio.wrap_future(one) for one in self._others if not one.done()]
+            self._draining = bool(left)
+            return left
+
+    def soon(self, call: Callable[[], Any]) -> None:
+        """Call on the loop, from another thread; blocking code there does not hear it."""
+        self._loop.call_soon_threadsafe(call)
 
     def stop(self) -> None:
         """End the thread, unless something on it never comes back."""
@@ -108,6 +135,7 @@ class InProcess:
     """An `Agent` in this process."""
 
     apart = False
+    can_be_killed = True
 
     def __init__(self, agent: InProcessAgent, on_time: Callable[[datetime], None]) -> None:
         self.info = _checked(agent.info)
@@ -115,6 +143,7 @@ class InProcess:
         self.stuck = False
         self._agent = agent
         self._thread = _Thread()
+        self._running: dict[str, _Driving] = {}
 
     async def open(self, session: Session) -> _Handle:
         """Begin a session. What the agent's own `open` raises is an AgentError: nothing ran that could be judged."""
@@ -133,28 +162,78 @@ class InProcess:
         return _Handle(runner, session)
 
     async def run(self, handle: _Handle, given: RunInput, recorder: Recorder, *, deadline_s: float) -> End:
-        """Drive one run and watch that something goes on."""
-        work = self._thread.start(partial(_drive, handle.runner, given, recorder, self.info, self._thread.drain))
-        done = asyncio.wrap_future(work)
-        how = await ends(done, lambda: recorder.seen, deadline_s, lambda: handle.session.model.overrun)
-        if how is None:
-            return End(done.result())
-        # What it still does while it is torn down is the kit's doing and belongs to no record.
-        recorder.mute()
-        handle.session.release()
-        self._thread.cancel()
-        await asyncio.wait({done}, timeout=GRACE_S)
-        self.stuck = not done.done()
-        return End(how)
+        """Drive one run, beside those that go on already, and watch that something goes on."""
+        session, run = handle.session, given.run
+        one = _Driving(handle.runner, given, recorder, self.info)
+        first = next(iter(self._running.values()), None)
+        self._running[run] = one
+        try:
+            thread = await self._begun(one, first)
+            end = await self._watched(session, one, recorder, deadline_s, thread)
+        finally:
+            del self._running[run]
+        if thread is not self._thread:
+            thread.stop()
+        return end
 
-    async def cancel(self, handle: _Handle, run: str) -> None:
-        """Ask the agent to end a run: from here, since its own thread is at work on it."""
-        handle.runner.cancel(run)  # type: ignore[attr-defined] # the capability promises it
+    async def _begun(self, one: "_Driving", first: "_Driving | None") -> _Thread:
+        """Begin a run, as a task beside the first or on a thread of its own where that one blocks; gives its thread."""
+        if first is not None:
+            await asyncio.wait({asyncio.wrap_future(first.is_async)}, timeout=GRACE_S)
+            if first.is_async.done() and first.is_async.result():
+                work = one.beside()
+                if self._thread.beside(work):
+                    return self._thread
+                work.close()
+        thread = self._thread if first is None or first.done.done() else _Thread()
+        thread.start(partial(one.here, thread.drain))
+        return thread
+
+    async def _watched(
+        self, session: Session, one: "_Driving", recorder: Recorder, deadline_s: float, thread: _Thread
+    ) -> End:
+        done = asyncio.wrap_future(one.done)
+        how = await ends(done, lambda: recorder.seen, deadline_s, lambda: session.killed or session.overran(one.run))
+        if how is not None:
+            # What it still does while it is torn down is the kit's doing and belongs to no record.
+            recorder.mute(one.run)
+            thread.soon(one.leave)
+            session.release(one.run)
+            await asyncio.wait({done}, timeout=GRACE_S)
+        asked = {asyncio.wrap_future(cancel) for cancel in one.cancels}
+        if asked:
+            await asyncio.wait(asked, timeout=GRACE_S)
+        self.stuck = self.stuck or not done.done() or not all(cancel.done() for cancel in asked)
+        told = "".join(f"{cancel.exception()}\n" for cancel in asked if cancel.done() and cancel.exception())
+        if session.killed:
+            await self._swept()
+            return End("died", stderr_tail=told)
+        return End(done.result() if how is None else how, stderr_tail=told)
+
+    async def _swept(self) -> None:
+        """A process that is killed has no tasks left: end those that would go on with the next one that is drained."""
+        if not self.stuck:
+            swept = asyncio.wrap_future(self._thread.start(lambda: self._thread.drain(_nothing_left())))
+            await asyncio.wait({swept}, timeout=GRACE_S)
+            self.stuck = not swept.done()
+
+    def cancel(self, handle: _Handle, run: str) -> None:
+        """Ask the agent to end a run, from a thread of its own, since its own ones are at work on it; waits a little for it."""
+        asked: Future[None] = Future()
+        if (one := self._running.get(run)) is not None:
+            one.cancels.append(asked)
+        _thread.start_new_thread(_cancelled, (asked, handle.runner, run))
+        wait({asked}, timeout=GRACE_S)
+
+    def kill(self, handle: _Handle, run: str) -> None:
+        """End the agent as a crash does: what it is at raises `Killed`, and so does all that it asks from now on."""
+        handle.session.kill()
+        raise Killed(f"the kit has killed this agent in run {run!r}")
 
     async def close(self, handle: _Handle) -> None:
-        """End a session; what the agent's own `close` raises or does not finish is its own affair."""
+        """End a session; what the agent's own `close` raises or does not finish is its own affair. A killed one is not asked."""
         handle.session.release()
-        if self.stuck:
+        if self.stuck or handle.session.killed:
             return
         done = asyncio.wrap_future(self._thread.start(partial(_closed, handle.runner, self._thread.drain)))
         await asyncio.wait({done}, timeout=GRACE_S)
@@ -165,6 +244,16 @@ class InProcess:
     def stop(self) -> None:
         """End the agent's thread."""
         self._thread.stop()
+
+
+def _cancelled(asked: "Future[None]", runner: Runner, run: str) -> None:
+    """Call the agent's `cancel`; what comes out of it is told, and ends nothing."""
+    try:
+        runner.cancel(run)  # type: ignore[attr-defined] # the capability promises it
+    except BaseException as error:  # noqa: BLE001 - the agent's own
+        asked.set_exception(_Escaped(f"the agent's cancel raised {_name(error)}: {text_of(error)}"))
+    else:
+        asked.set_result(None)
 
 
 def _closed(runner: Runner, drain: Drain) -> None:
@@ -178,28 +267,99 @@ async def _awaited(result: Any) -> Any:
     return await result
 
 
-def _drive(runner: Runner, given: RunInput, recorder: Recorder, info: AgentInfo, drain: Drain) -> How:
-    """Take all that one run yields; gives how it ended."""
-    take = Taker(given.run, recorder, shows="E" in info.channels)
+async def _nothing_left() -> None:
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
 
-    def hear(level: str, logger: str, message: str) -> None:
-        # Not by `take`: too much is no exception here, where the agent's own code would get it.
-        recorder("agent", "log", {"run": given.run, "level": level, "logger": logger, "message": message})
 
-    with logs(hear) if "L" in info.channels else contextlib.nullcontext():
+class _Driving:
+    """One run as it is driven, on a thread or as a task beside another one: takes all that it yields."""
+
+    def __init__(self, runner: Runner, given: RunInput, recorder: Recorder, info: AgentInfo) -> None:
+        self.run = given.run
+        self._runner = runner
+        self._given = given
+        self._recorder = recorder
+        self._info = info
+        self._take = Taker(given.run, recorder, shows="E" in info.channels)
+        self._task: asyncio.Task[Any] | None = None
+        #: How it ended, once it did.
+        self.done: Future[How] = Future()
+        #: Settled once the agent has said what it gives: that it runs on an event loop, so that another run can go beside it.
+        self.is_async: Future[bool] = Future()
+        #: The calls of the agent's own `cancel`.
+        self.cancels: list[Future[None]] = []
+
+    def here(self, drain: Drain) -> None:
+        """Run it on this thread."""
         try:
-            made = _begun(runner, given)
-            if hasattr(made, "__aiter__") or inspect.isawaitable(made):
-                drain(taken(made, take))
+            with self._heard():
+                made = self._begun()
+                if not self.is_async.result():
+                    for item in made:
+                        self._take(item)
+            if self.is_async.result():
+                drain(self._on_the_loop(made))
             else:
-                for item in made:
-                    take(item)
-        except Flood:
-            return "cap"
+                self.done.set_result("returned")
         except BaseException as error:  # noqa: BLE001 - a SystemExit of the agent is the agent's end, not ours
-            take.raised(_name(error), text_of(error))
-            return "raised"
-    return "returned"
+            self._ended(error)
+
+    async def beside(self) -> None:
+        """Run it as a task of the loop that this is on."""
+        try:
+            with self._heard():
+                made = self._begun()
+        except BaseException as error:  # noqa: BLE001 - as above
+            self._ended(error)
+        else:
+            await self._on_the_loop(made)
+
+    def leave(self) -> None:
+        """On the loop: cancel the task that it runs in; blocking code does not hear it."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def _begun(self) -> Any:
+        made = _begun(self._runner, self._given)
+        self.is_async.set_result(hasattr(made, "__aiter__") or inspect.isawaitable(made))
+        return made
+
+    async def _on_the_loop(self, made: Any) -> None:
+        # Nothing may come out of this: a SystemExit would end the loop, and with it what goes on beside.
+        self._task = asyncio.current_task()
+        with self._heard():
+            try:
+                await taken(made, self._take)
+            except BaseException as error:  # noqa: BLE001 - as above
+                self._ended(error)
+            else:
+                self.done.set_result("returned")
+
+    def _ended(self, error: BaseException) -> None:
+        if not self.is_async.done():
+            self.is_async.set_result(False)
+        if self.done.done():
+            return
+        if not isinstance(error, Flood):
+            self._take.raised(_name(error), text_of(error))
+        self.done.set_result("cap" if isinstance(error, Flood) else "raised")
+
+    @contextlib.contextmanager
+    def _heard(self) -> Iterator[None]:
+        token = RUNNING.set(self._given.run)
+        try:
+            with logs(self._given.run, self._log) if "L" in self._info.channels else contextlib.nullcontext():
+                yield
+        finally:
+            RUNNING.reset(token)
+
+    def _log(self, level: str, logger: str, message: str) -> None:
+        # Not by `take`: too much is no exception here, where the agent's own code would get it.
+        data = {"run": self._given.run, "level": level, "logger": logger, "message": message}
+        self._recorder("agent", "log", data)
 
 
 def _begun(runner: Runner, given: RunInput) -> Any:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import select
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,9 @@ CHUNK_BYTES = 64 * 1024
 TAIL_BYTES = 4 * 1024
 #: How long a process may go on once it has closed its stdout, in seconds.
 LEAVING_S = 0.2
+
+#: How long a killed process may take to be gone, in seconds.
+KILL_S = 2.0
 
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
@@ -91,6 +95,21 @@ class Process:
         with contextlib.suppress(ConnectionError):
             stdin.write(line + b"\n")
             await stdin.drain()
+
+    def tell(self, line: bytes) -> None:
+        """Write a line now, as far as the pipe takes it, and the rest when it can."""
+        stdin = self._process.stdin
+        assert stdin is not None  # noqa: S101 - it is a pipe
+        stdin.write(line + b"\n")
+
+    def kill(self) -> None:
+        """End the process and all it started by KILL; when this comes back it says and asks nothing more."""
+        if self._lifeline < 0 or "stdout" not in self._ends:
+            return
+        os.write(self._lifeline, b"K")
+        # Nothing else goes on in between: what the agent waits for must not reach it. Its death closes what it writes to.
+        while "stdout" in self._ends and select.select([self._ends["stdout"]], [], [], KILL_S)[0]:
+            self.pump()
 
     async def end(self, *, gently: bool = False) -> None:
         """End the process with all it started; `gently`: it was told to go, and is first given the time to do so."""

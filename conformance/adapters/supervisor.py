@@ -3,7 +3,7 @@ Holds one agent: starts it, and ends it with all it left behind, when it ends by
 
 Run as a script, by its path, with nothing but the standard library: `supervisor.py LIFELINE GRACE_S COMMAND...`. LIFELINE is
 the reading end of a pipe whose other end the kit holds; when that is closed, however the kit came to its end, the agent is
-ended: TERM to its process group, KILL after GRACE_S seconds. Its exit code is the agent's, 128 + N after signal N, or 127
+ended: TERM to its process group, KILL after GRACE_S seconds. A byte on it is KILL at once. Its exit code is the agent's, 128 + N after signal N, or 127
 where the command could not be started.
 """
 
@@ -43,9 +43,10 @@ def main(lifeline: int, grace_s: float, command: list[str]) -> int:
     _let_go_of_the_pipes()
     while agent.poll() is None and lifeline not in select.select([lifeline, woken], [], [])[0]:
         os.read(woken, 4096)
-    if agent.poll() is None:
+    if agent.poll() is None and not os.read(lifeline, 1):
         _end(agent, grace_s)
     _signal(agent.pid, signal.SIGKILL)
+    agent.wait()
     _end_orphans()
     return agent.returncode if agent.returncode >= 0 else 128 - agent.returncode
 

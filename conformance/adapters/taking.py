@@ -1,6 +1,6 @@
 """Takes what an agent says in one run and records it, within bounds. Translates nothing and repairs nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.agent_side import Outcome
@@ -24,14 +24,24 @@ class Taker:
     """
     Takes what an agent says in one run: an event, an outcome, a log record, or something else, which is garbage.
 
+    `hear` is told of each event once it is recorded.
+
     Raises:
         Flood: from any of them, once it is too much.
     """
 
-    def __init__(self, run: str, recorder: Recorder, *, shows: bool) -> None:
+    def __init__(
+        self,
+        run: str,
+        recorder: Recorder,
+        *,
+        shows: bool,
+        hear: Callable[[str, Mapping[str, Any]], None] = lambda _run, _event: None,
+    ) -> None:
         self.run = run
         self._recorder = recorder
         self._shows = shows
+        self._hear = hear
         self._taken = 0
         self._chars_left = MAX_RUN_CHARS
         self._said = False
@@ -53,6 +63,7 @@ class Taker:
             return
         self._failed = self._failed or event.get("type") == "RUN_ERROR"
         self._recorder("agent", "event", {"run": self.run, "event": event, "raised": False})
+        self._hear(self.run, event)
 
     def outcome(self, kind: Any, reason: Any, text: Any) -> None:
         """Take the word on how the run ended."""

@@ -8,6 +8,7 @@ import contextlib
 import inspect
 import logging
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from conformance.agent_side.figures import MAX_ERROR_CHARS, MAX_LOG_CHARS, MAX_TEXT_CHARS
@@ -17,6 +18,8 @@ from conformance.agent_side.terms import Outcome
 MAX_SHOWN_CHARS = 500
 
 Say = Callable[[Mapping[str, Any]], None]
+#: The run whose code this thread or task is running; None where that is not known, as on a thread that the agent began itself.
+RUNNING: ContextVar[str | None] = ContextVar("running", default=None)
 
 
 class Taker:
@@ -97,14 +100,19 @@ def text_of(error: BaseException) -> str:
 
 
 class Records(logging.Handler):
-    """Hands on each log record: its level, its logger's name and its message."""
+    """Hands on each log record: its level, its logger's name and its message; with `run` none that is known to be another's."""
 
-    def __init__(self, hear: Callable[[str, str, str], Any]) -> None:
+    def __init__(self, hear: Callable[[str, str, str], Any], run: str | None = None) -> None:
         super().__init__(logging.DEBUG)
         self._hear = hear
+        self._run = run
+        #: The root's level before the first of those that listen at once.
+        self.found_level = logging.NOTSET
 
     def emit(self, record: logging.LogRecord) -> None:
         """Hand on one."""
+        if self._run is not None and RUNNING.get() not in (None, self._run):
+            return
         try:
             message = record.getMessage()
         except Exception:  # noqa: BLE001 - arguments that do not fit their message are the agent's
@@ -113,14 +121,16 @@ class Records(logging.Handler):
 
 
 @contextlib.contextmanager
-def logs(hear: Callable[[str, str, str], Any]) -> Iterator[None]:
-    """Hear what the agent logs: a handler at the root, at DEBUG, while the run lasts."""
-    root, handler = logging.getLogger(), Records(hear)
-    level = root.level
+def logs(run: str, hear: Callable[[str, str, str], Any]) -> Iterator[None]:
+    """Hear what the agent logs in a run: a handler at the root, at DEBUG, while the run lasts."""
+    root, handler = logging.getLogger(), Records(hear, run)
+    handler.found_level = next((one.found_level for one in root.handlers if isinstance(one, Records)), root.level)
     root.addHandler(handler)
     root.setLevel(logging.DEBUG)
     try:
         yield
     finally:
         root.removeHandler(handler)
-        root.setLevel(level)
+        # Of runs side by side the one that ends last puts back what the first one found.
+        if not any(isinstance(one, Records) for one in root.handlers):
+            root.setLevel(handler.found_level)

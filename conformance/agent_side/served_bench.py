@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from conformance.agent_side.terms import Bench, RunInput, ToolFailed
+from conformance.agent_side.terms import Bench, RunInput, ToolFailed, timed_out
 from fake_models.errors import ModelError, StreamBroken
 
 #: The end of an event stream, which is no JSON.
@@ -127,20 +127,29 @@ def _json(content: bytes) -> Any:
 # Tools.
 
 
-def _called(tools_url: str, name: str, arguments: Any, call_id: str | None = None) -> Any:
-    """Run one of the kit's tools; ToolFailed where it raises or refuses its arguments."""
+def _called(
+    tools_url: str, name: str, arguments: Any, call_id: str | None = None, within_s: float | None = None
+) -> Any:
+    """Run one of the kit's tools; ToolFailed where it raises, refuses its arguments or takes longer than `within_s`."""
     headers = {} if call_id is None else {"X-Tool-Call-Id": call_id.encode("utf-8", "replace").decode("latin-1")}
-    response = _posted(f"{tools_url.rstrip('/')}/{quote(name, safe='')}", arguments, headers)
-    answer = _json(_read(response))
+    try:
+        response = _posted(f"{tools_url.rstrip('/')}/{quote(name, safe='')}", arguments, headers, within_s)
+        answer = _json(_read(response))
+    except StreamBroken as broken:
+        if within_s is not None and isinstance(broken.__cause__, TimeoutError):
+            raise timed_out(name, within_s) from broken
+        raise
     if response.status == 200:
         return answer["result"]
     error = answer["error"]
     raise ToolFailed(error["type"], error["message"], rejected=error.get("rejected", False))
 
 
-async def _acalled(call: Callable[..., Any], name: str, arguments: Any, call_id: str | None = None) -> Any:
+async def _acalled(
+    call: Callable[..., Any], name: str, arguments: Any, call_id: str | None = None, within_s: float | None = None
+) -> Any:
     """As `_called`. Cancelled, it waits for the tool, so that what ran for a run is not recorded behind its end."""
-    running = asyncio.ensure_future(asyncio.to_thread(call, name, arguments, call_id))
+    running = asyncio.ensure_future(asyncio.to_thread(call, name, arguments, call_id, within_s))
     # What a cancelled tool raises is nobody's to hear.
     running.add_done_callback(lambda done: done.cancelled() or done.exception())
     try:
@@ -161,10 +170,10 @@ async def _anamed(call: Callable[..., Any], name: str, **arguments: Any) -> Any:
 # HTTP.
 
 
-def _posted(url: str, body: Any, headers: Mapping[str, str]) -> http.client.HTTPResponse:
-    """One request on a connection of its own, which ends with its response."""
+def _posted(url: str, body: Any, headers: Mapping[str, str], within_s: float | None = None) -> http.client.HTTPResponse:
+    """One request on a connection of its own, which ends with its response, or after `within_s` seconds of silence."""
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=within_s)
     try:
         content = json.dumps(body).encode("ascii")
         connection.request(

@@ -63,13 +63,29 @@ class Outcome:
 
 
 class ToolFailed(Exception):  # noqa: N818 - named as the tool's fate, which the agent feeds back
-    """A tool raised. `type` is its exception's class name; `rejected`: it refused the arguments and did nothing."""
+    """
+    A tool raised. `type` is its exception's class name; `rejected`: it refused the arguments and did nothing; `timed_out`: it
+    was not done within the time that its caller gave it, and may still run.
+    """
 
-    def __init__(self, type: str, message: str, *, rejected: bool = False) -> None:  # noqa: A002 - the protocol's word
+    def __init__(
+        self,
+        type: str,  # noqa: A002 - the protocol's word
+        message: str,
+        *,
+        rejected: bool = False,
+        timed_out: bool = False,
+    ) -> None:
         self.type = type
         self.message = message
         self.rejected = rejected
+        self.timed_out = timed_out
         super().__init__(f"{type}: {message}")
+
+
+def timed_out(tool: str, within_s: float) -> ToolFailed:
+    """What a caller gets who would not wait any longer for a tool."""
+    return ToolFailed("Timeout", f"{tool} was not done within {within_s:g} s", timed_out=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +96,8 @@ class Bench:
     `model` and its three sisters take an OpenAI Chat body and give a body or an iterator of chunks; they raise `ModelError`
     where a provider answers an error and `StreamBroken` where the connection ends before the reply is whole. `transport` and
     its sisters take no arguments and give a transport for httpx2 or httpx; in the kit's process it reaches the model without
-    a socket. `call_tool(name, arguments, call_id)`
-    runs a tool, recorded; it raises `ToolFailed`. `tools` maps a name to a callable with keyword arguments. `now` gives the
+    a socket. `call_tool(name, arguments, call_id, within_s)`
+    runs a tool, recorded; it raises `ToolFailed`, after `within_s` seconds of the scenario's time if it is not done by then. `tools` maps a name to a callable with keyword arguments. `now` gives the
     scenario's clock, `sleep` and `asleep` let it pass: in the kit's process no real time, in one of its own as much as they say.
     """
 
@@ -98,8 +114,8 @@ class Bench:
     httpx_async_transport: Callable[[], Any]
     tools: Mapping[str, Callable[..., Any]]
     atools: Mapping[str, Callable[..., Any]]
-    call_tool: Callable[[str, Mapping[str, Any], str | None], Any]
-    acall_tool: Callable[[str, Mapping[str, Any], str | None], Any]
+    call_tool: Callable[..., Any]
+    acall_tool: Callable[..., Any]
     now: Callable[[], Any]
     sleep: Callable[[float], None]
     asleep: Callable[[float], Any]

@@ -8,19 +8,38 @@ import click
 @click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
 @click.option("--baseline", metavar="FILE", help="What is known to fail, and why; see docs/ci.md.")
 @click.option("--junit", metavar="FILE", help="Write the report as JUnit XML here, too.")
+@click.option(
+    "--matrix", is_flag=True, help="Print how each cause of an end can be told from an answer, and the ledgers, too."
+)
 @click.option("--strict", is_flag=True, help="A warning is exit code 1, too.")
+@click.option(
+    "--fit",
+    is_flag=True,
+    help="Print the declaration that fits them, as a file that `run --dialect` takes, in the place of the report.",
+)
 @click.pass_context
 def command(
-    ctx: click.Context, files: tuple[str, ...], form: str, baseline: str | None, junit: str | None, *, strict: bool
+    ctx: click.Context,
+    files: tuple[str, ...],
+    form: str,
+    baseline: str | None,
+    junit: str | None,
+    *,
+    fit: bool,
+    matrix: bool,
+    strict: bool,
 ) -> None:
     """Judge recordings that `run --out` has saved; a DIR stands for all *.jsonl files in it."""
     from conformance.again import judged_again  # noqa: PLC0415 - start-up time
     from conformance.baseline import applied  # noqa: PLC0415 - start-up time
+    from conformance.cli.fit import refuse_beside, show_fit  # noqa: PLC0415 - start-up time
     from conformance.cli.known import known  # noqa: PLC0415 - start-up time
     from conformance.cli.saved import read, writable  # noqa: PLC0415 - start-up time
     from conformance.cli.showing import command_line, show  # noqa: PLC0415 - start-up time
     from conformance.rules import RULES  # noqa: PLC0415 - start-up time
 
+    if fit:
+        refuse_beside(junit=junit, baseline=baseline, strict=strict, format=form != "terminal", matrix=matrix)
     recordings = read(files)
     names: dict[str, list[str]] = {}
     for name, recording in recordings.items():
@@ -32,4 +51,8 @@ def command(
     def again(scenario: str) -> str:
         return command_line("judge", *names[scenario])
 
-    ctx.exit(show(rep, again, form, strict=strict, junit=xml, baseline=baseline is not None))
+    ctx.exit(
+        show_fit(rep)
+        if fit
+        else show(rep, again, form, strict=strict, junit=xml, baseline=baseline is not None, matrix=matrix)
+    )

@@ -1,12 +1,19 @@
 """`conformance lint`: what is wrong with scenario files, and where."""
 
+from collections.abc import Sequence
+
 import click
 
 
 @click.command("lint")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Also play each to the mutants of the reference and refuse one that shows no fault; one tagged `twin` has to show one that does too much.",
+)
 @click.pass_context
-def command(ctx: click.Context, paths: tuple[str, ...]) -> None:
+def command(ctx: click.Context, paths: tuple[str, ...], *, strict: bool) -> None:
     """Check scenario files, folders of them, or those that come with the kit."""
     from conformance.errors import LoadError  # noqa: PLC0415 - start-up time
     from conformance.loading.loader import find, library, load_all  # noqa: PLC0415 - start-up time
@@ -19,4 +26,26 @@ def command(ctx: click.Context, paths: tuple[str, ...]) -> None:
         for problem in error.errors:
             click.echo(printable(str(problem)))
         ctx.exit(2)
+    useless = _useless([str(path) for path in find(paths, [library()])]) if strict else ()
+    for line in useless:
+        click.echo(printable(line))
+    if useless:
+        ctx.exit(2)
     click.echo(f"{len(found)} scenario{'' if len(found) == 1 else 's'}, no problem")
+
+
+def _useless(paths: Sequence[str]) -> tuple[str, ...]:
+    """A line for each scenario that kills no mutant."""
+    from conformance.selftest_apart import all_shown, workers  # noqa: PLC0415 - start-up time
+
+    with workers() as pool:
+        return tuple(
+            f"{path}: it shows no fault: no mutant {'that does too much ' if twin else ''}of the reference breaks a rule in it. "
+            + (
+                "A twin has to fail an agent that stops, retries or refuses too much; else leave out the tag `twin`."
+                if twin
+                else "Say in it what a faulty agent does otherwise, or add a mutant with that fault."
+            )
+            for path, twin, shown in all_shown(pool, paths)
+            if shown is None
+        )

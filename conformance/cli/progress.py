@@ -35,7 +35,8 @@ def progress(scenarios: int) -> Iterator[Tell]:
 
 
 def _line(one: Judged) -> str:
-    verdict = one.judgement.verdict if one.judgement else "could-not-run"
+    absent = "could-not-run" if one.play.excused is None else f"not-applicable ({one.play.excused})"
+    verdict = one.judgement.verdict if one.judgement else absent
     return printable(f"{one.play.scenario.id} · {one.play.cell.name} · {verdict}")
 
 

@@ -13,7 +13,12 @@ import click
     "declared",
     metavar="NAME",
     help="Judge under these keys instead of the agent's own: summarize, stop, error, raise, pairs such as "
-    "'empty_response={retry_then_error: 2},on_limit=stop', or a file; see docs/dialect.md.",
+    "'empty_response={retry_then_error: 2},on_limit=stop', a name of `conformance dialects`, or a file; see docs/dialect.md.",
+)
+@click.option(
+    "--fit",
+    is_flag=True,
+    help="Print the declaration that fits what was seen, as a file that --dialect takes, in the place of the report.",
 )
 @click.option(
     "--tag", "tags", multiple=True, metavar="TAG", help="Only scenarios with this tag; repeatable, any will do."
@@ -41,13 +46,17 @@ import click
     "chunkings",
     multiple=True,
     metavar="NAME",
-    help="How streamed replies are cut: whole (default), token, character, byte, adversarial:SEED; repeatable.",
+    help="How streamed replies are cut: whole (default), token, character, byte, adversarial:SEED, or 'all' of those without a "
+    "seed; repeatable.",
 )
 @click.option("--repeat", type=click.IntRange(min=1), default=1, metavar="N", help="Play each so often in each cell.")
+@click.option(
+    "--matrix", is_flag=True, help="Print how each cause of an end can be told from an answer, and the ledgers, too."
+)
 @click.option("--strict", is_flag=True, help="A warning is exit code 1, too.")
 @click.option("-x", "first", is_flag=True, help="Stop at the first play that fails or cannot be run.")
 @click.pass_context
-def command(  # noqa: PLR0917 - click calls it by keyword
+def command(  # noqa: PLR0915, PLR0917 - click calls it by keyword, and each import counts
     ctx: click.Context,
     selectors: tuple[str, ...],
     spec: str,
@@ -62,6 +71,8 @@ def command(  # noqa: PLR0917 - click calls it by keyword
     chunkings: tuple[str, ...],
     repeat: int,
     *,
+    fit: bool,
+    matrix: bool,
     strict: bool,
     first: bool,
 ) -> None:
@@ -74,17 +85,21 @@ def command(  # noqa: PLR0917 - click calls it by keyword
 
     from conformance.again import so_far  # noqa: PLC0415 - start-up time
     from conformance.baseline import applied, unexpected  # noqa: PLC0415 - start-up time
-    from conformance.cell import cells_of  # noqa: PLC0415 - start-up time
+    from conformance.cell import bounded, cells_of  # noqa: PLC0415 - start-up time
     from conformance.certify import Judged, certify  # noqa: PLC0415 - start-up time
     from conformance.cli.chosen import CORE, chosen  # noqa: PLC0415 - start-up time
     from conformance.cli.declaration import declaration  # noqa: PLC0415 - start-up time
+    from conformance.cli.fit import refuse_beside, show_fit  # noqa: PLC0415 - start-up time
     from conformance.cli.known import known  # noqa: PLC0415 - start-up time
     from conformance.cli.progress import progress, stdout_apart  # noqa: PLC0415 - start-up time
     from conformance.cli.saved import Unsaved, folder, keeping, save, writable  # noqa: PLC0415 - start-up time
     from conformance.cli.showing import command_line, show  # noqa: PLC0415 - start-up time
+    from conformance.cli.timed import timed  # noqa: PLC0415 - start-up time
     from conformance.cli.verbs import INTERRUPTED  # noqa: PLC0415 - verbs imports this file
     from conformance.rules import RULES  # noqa: PLC0415 - start-up time
 
+    if fit:
+        refuse_beside(junit=junit, baseline=baseline, strict=strict, format=form != "terminal", matrix=matrix)
     under = None if declared is None else declaration(declared)
     plans = chosen(selectors, tags=tags if tags or selectors or rules else (CORE,), rules=rules)
     expected = () if baseline is None else known(baseline, [one.scenario.id for one in plans])
@@ -93,7 +108,7 @@ def command(  # noqa: PLR0917 - click calls it by keyword
     made: list[Judged] = []
     ended: BaseException | None = None
 
-    with keeping(place) as keep, progress(len(plans)) as tell, stdout_apart():
+    with timed(made), keeping(place) as keep, progress(len(plans)) as tell, stdout_apart():
 
         def watch(one: Judged) -> None:
             made.append(one)
@@ -103,7 +118,7 @@ def command(  # noqa: PLR0917 - click calls it by keyword
 
         def stop_at(one: Judged) -> bool:
             if one.judgement is None:
-                return first
+                return first and one.play.excused is None
             return first and unexpected(one.play.scenario.id, one.play.cell.name, one.judgement.results, expected)
 
         scenarios = [one.scenario for one in plans]
@@ -113,7 +128,7 @@ def command(  # noqa: PLR0917 - click calls it by keyword
                 scenarios,
                 RULES,
                 override=under,
-                cells=lambda info: cells_of(info, wires, chunkings),
+                cells=lambda info: bounded(cells_of(info, wires, chunkings), len(plans), repeat),
                 repeat=repeat,
                 stop_at=stop_at,
                 watch=watch,
@@ -139,7 +154,13 @@ def command(  # noqa: PLR0917 - click calls it by keyword
         return command_line("run", names[scenario], *options)
 
     report = None if place is None else place / "report.json"
-    code = show(rep, again, form, strict=strict, junit=xml, saved=report, baseline=baseline is not None)
+    code = (
+        show_fit(rep)
+        if fit
+        else show(
+            rep, again, form, strict=strict, junit=xml, saved=report, baseline=baseline is not None, matrix=matrix
+        )
+    )
     if isinstance(ended, Unsaved):
         raise ended
     ctx.exit(code if ended is None else INTERRUPTED)

@@ -31,11 +31,12 @@ def show(
     junit: Path | None = None,
     saved: Path | None = None,
     baseline: bool = False,
+    matrix: bool = False,
 ) -> int:
     """
     Print the report and give the exit code. `again` gives the command that repeats a scenario.
 
-    With `baseline` people are told what to list in it. `junit` and `saved` are the files that hold it as well: a full disk or a
+    With `baseline` people are told what to list in it, with `matrix` how endings can be told apart and what the ledgers say. `junit` and `saved` are the files that hold it as well: a full disk or a
     closed stdout costs what goes there, and nothing else.
     """
     missed = unseen(rep, unarmed(rep, RULES))
@@ -46,7 +47,7 @@ def show(
             files.callback(write, junit, junit_xml(rep, BY_ID, again, missed=missed, code=code))
         if saved is not None:
             files.callback(write, saved, json_text(rep).encode("ascii"))
-        click.echo(FORMS[form](rep, again, missed, code, listing), nl=False)
+        click.echo(FORMS[form](rep, again, missed, code, listing, matrix), nl=False)
     return code
 
 
@@ -60,14 +61,23 @@ def command_line(*words: str) -> str:
     return shlex.join(("conformance", *words))
 
 
-def _for_people(rep: Report, again: Again, missed: Sequence[str], code: int, listing: Sequence[str]) -> str:
+def _for_people(  # noqa: PLR0917 - one of FORMS
+    rep: Report,
+    again: Again,
+    missed: Sequence[str],
+    code: int,
+    listing: Sequence[str],
+    matrix: bool,  # noqa: FBT001 - one of FORMS
+) -> str:
     seen = sys.stdout.isatty()
     width = max(shutil.get_terminal_size().columns if seen else WIDTH, 40)
-    return terminal(rep, BY_ID, again, missed=missed, code=code, listing=listing, width=width, colour=seen)
+    return terminal(
+        rep, BY_ID, again, missed=missed, code=code, listing=listing, matrix=matrix, width=width, colour=seen
+    )
 
 
 #: What `--format` names.
-FORMS: Mapping[str, Callable[[Report, Again, Sequence[str], int, Sequence[str]], str]] = {
+FORMS: Mapping[str, Callable[[Report, Again, Sequence[str], int, Sequence[str], bool], str]] = {
     "terminal": _for_people,
-    "json": lambda rep, _again, _missed, _code, _listing: json_text(rep),
+    "json": lambda rep, _again, _missed, _code, _listing, _matrix: json_text(rep),
 }

@@ -33,6 +33,7 @@ VERBS = (
     "serve",
     "scenarios",
     "agents",
+    "dialects",
     "targets",
     "mcp",
     "selftest",

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterator
 
 from conformance.errors import Path, Problem, guess
+from conformance.loading.lint_driving import knobs, resumes, steps
 from conformance.loading.lint_expect import default_limits, limit_predictions, predictions
 from conformance.loading.lint_templates import templates
 from conformance.loading.lint_turns import contradictions
@@ -112,6 +113,7 @@ def user_texts(scenario: Scenario) -> Iterator[Problem]:
     users: list[tuple[Path, str]] = [
         (("runs", n, "user"), run.user) for n, run in enumerate(scenario.runs) if run.user is not None
     ]
+    sessions = [run.session for run in scenario.runs if run.user is not None]
     others: list[tuple[Path, str]] = [
         (("history", n, "content"), message["content"])
         for n, message in enumerate(scenario.history)
@@ -123,6 +125,9 @@ def user_texts(scenario: Scenario) -> Iterator[Problem]:
             yield Problem(path, f"came {text!r}, expected a text that is not blank, by which the run is known")
             continue
         for m, (other, longer) in enumerate([*users, *others]):
+            # What another session is asked never stands in a request of this one.
+            if m < len(users) and sessions[m] != sessions[n]:
+                continue
             # Of two equal texts only the later one is named.
             if m != n and text in longer and not (text == longer and n < m < len(users)):
                 message = f"the user text {text!r} also stands in {Problem(other, '').where}; word it so that no other message contains it"
@@ -174,6 +179,9 @@ CHECKS: tuple[Callable[[Scenario], Iterator[Problem]], ...] = (
     user_texts,
     tool_choices,
     runs,
+    steps,
+    resumes,
+    knobs,
     waits,
     predictions,
     default_limits,

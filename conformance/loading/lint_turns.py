@@ -10,6 +10,7 @@ from fake_models.wire import CODECS
 #: Quirks of which a reply can have one.
 EITHER = (
     frozenset({"index_zero", "no_index"}),
+    frozenset({"ids_empty", "ids_repeated"}),
     frozenset({"usage_null", "usage_bare", "usage_cumulative", "usage_last"}),
 )
 
@@ -30,8 +31,10 @@ def _usage(turn: Turn) -> bool:
 #: What a turn must have for a quirk to change something, in words and as a question.
 NEEDS: Mapping[str, tuple[str, Callable[[Turn], bool]]] = {
     "calls_whole": ("a call", _a_call),
+    "calls_interleaved": ("two calls", lambda turn: _calls(turn) > 1),
     "duplicate_ids": ("two calls", lambda turn: _calls(turn) > 1),
     "finish_missing": ("no `finish`", lambda turn: turn.finish is None),
+    "ids_empty": ("a call", _a_call),
     "ids_repeated": ("a call", _a_call),
     "index_zero": ("a call", _a_call),
     "no_index": ("a call", _a_call),

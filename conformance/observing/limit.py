@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from conformance.dialect import Dialect
 from conformance.observing.sighting import Sighting, WayOut, name_out, over, way_out
 from conformance.reading.classes import is_empty
 from conformance.reading.containment import carries, scalars
@@ -16,6 +17,9 @@ from conformance.reading.round_limit import (
     words_after,
 )
 from conformance.reading.view import Call, Run, View
+
+#: Under which any name that speaks of a limit is a marker's.
+_UNNAMED = Dialect()
 
 
 def limit_text(view: View) -> Iterator[Sighting]:
@@ -163,6 +167,27 @@ def limit_marker(view: View) -> Iterator[Sighting]:
             yield Sighting(kinds.pop(), found[0].seq, f"run {run.id} shows its limit as a {found[0].type} event")
 
 
+def marker_name(view: View) -> Iterator[Sighting]:
+    """
+    Whether the marker is called as declared. A limit that no event shows is LIM-5's, and so is an event under any other name.
+
+    What an event means that does not speak of a limit, only its declaration says.
+    """
+    declared = view.declared.marker_name
+    for run in view.runs:
+        if not ended_there(run, view) or way_out(run) != "finished":
+            continue
+        named, speaking = markers(run, view.declared), markers(run, _UNNAMED)
+        if named:
+            yield Sighting(declared, named[0].seq, f"run {run.id} shows its limit by its {named[0].type} event")
+        elif speaking:
+            yield Sighting(
+                None,
+                speaking[0].seq,
+                f"run {run.id} shows its limit by a {speaking[0].type} event of another name, which speaks of a limit",
+            )
+
+
 def summary_tools(view: View) -> Iterator[Sighting]:
     """How the closing call keeps the model from calling; one that does not is SUM-1's."""
     for run in view.runs:
@@ -184,6 +209,8 @@ def summary_failure(view: View) -> Iterator[Sighting]:
         if any(call.refused is not None for call in run.calls if call.role == "summary"):
             # Refused for what the agent sent, which other rules name.
             continue
+        if any(executed(run, call) for call in run.summary):
+            continue  # a round too many, which only its place makes a closing call
         if view.declared.limit_terminal not in ("finished", "flagged"):
             continue
         out, saw = way_out(run), f"the summary of run {run.id} failed and the run {name_out(run)}"

@@ -3,15 +3,63 @@
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
+from conformance.dialect import EMPTY_SHAPES
 from conformance.observing.sighting import Sighting, failed_as, name_out, over, way_out
 from conformance.reading.causes import recovered_before, shrinkable, tried_again
 from conformance.reading.classes import asked, is_empty
+from conformance.reading.evidence import gated
 from conformance.reading.failures import asked_to_wait_s, quota_spent
 from conformance.reading.outcome import claimed
 from conformance.reading.view import Call, Run, View
 
 #: Statuses that say the request itself is wrong, so that it fails every time.
 _FINAL = frozenset({400, 403, 404, 413, 422})
+
+
+def empty_is(view: View) -> Iterator[Sighting]:
+    """
+    Which shapes count as empty, where the recording tells one that does from an answer: the declared set with these, without those.
+
+    A run that ends as answered on such a reply may as well have finished without one (`empty_response: finish`), so that it
+    shows something only beside another shape that was asked again.
+    """
+    counted, taken = shapes(view)
+    both = counted.keys() & taken.keys()
+    gone = taken.keys() - both if counted else set()
+    told = {**counted, **{shape: taken[shape] for shape in gone}}
+    if both or not told:
+        return
+    declared = view.declared.empty_is
+    value = tuple(one for one in EMPTY_SHAPES if one in counted or (one in declared and one not in gone))
+    news = [shape for shape in told if (shape in value) != (shape in declared)] or list(told)
+    yield told[news[0]] if value == declared else Sighting(value, told[news[0]].seq, told[news[0]].saw)
+
+
+def shapes(view: View) -> tuple[dict[str, Sighting], dict[str, Sighting]]:
+    """The shapes of reply that were asked again or ended a run as empty, and those that a run ended on as answered."""
+    counted: dict[str, Sighting] = {}
+    taken: dict[str, Sighting] = {}
+    if view.declared.answer_by != "text":
+        return counted, taken  # what is asked again there may be an answer that was not accepted
+    for run in view.runs:
+        if gated(run, view):
+            continue  # nor may it be here
+        claim = claimed(run, view)
+        loop = [call for call in run.main if call.kind != "summary"]
+        for call in loop:
+            shape = reply.empty if (reply := run.outcome_of(call).reply) is not None else None
+            if shape is None:
+                continue
+            following = _next(run, call)
+            saw = f"the reply to {call.id} was empty ({shape}) and "
+            if following is not None:
+                if following.kind != "summary":
+                    seen = Sighting(view.declared.empty_is, following.seq, f"{saw}{following.id} asks again")
+                    counted.setdefault(shape, seen)
+            elif over(run) and claim is not None and claim.kind in ("empty", "answered"):
+                seen = Sighting(view.declared.empty_is, run.end_seq, f"{saw}run {run.id} ended as {claim.kind}")
+                (counted if claim.kind == "empty" else taken).setdefault(shape, seen)
+    return counted, taken
 
 
 def empty_response(view: View) -> Iterator[Sighting]:
@@ -46,7 +94,10 @@ def _after_empties(run: Run, view: View, retries: int) -> object:
     if claim is None:
         return None
     if claim.kind == "limit":
-        return "continue" if retries + 1 == run.max_iters and retries > declared.empty_retries else None
+        # The closing request and its repeat may stand behind them, and look the same where the agent has no tools.
+        closing = 2 if declared.limit_text == "model" else 0
+        spent = run.max_iters is not None and 0 <= retries + 1 - run.max_iters <= closing
+        return "continue" if spent and retries > declared.empty_retries else None
     if claim.kind == "answered":
         return "finish" if retries == 0 and way_out(run) != "error" else None
     if claim.kind not in ("empty", "error") or (
@@ -167,6 +218,8 @@ def recovery_scope(view: View) -> Iterator[Sighting]:
 
 def _gave_up(run: Run, view: View) -> bool:
     claim = claimed(run, view)
+    if claim is not None and claim.kind == "empty" and view.declared.retry_budget == "free":
+        return True  # where a retry costs no round, the limit takes none away
     spent = run.max_iters is not None and run.rounds >= run.max_iters
     return not spent and claim is not None and claim.kind in ("empty", "error")
 
@@ -174,7 +227,7 @@ def _gave_up(run: Run, view: View) -> bool:
 def length_stop(view: View) -> Iterator[Sighting]:
     """What the first reply cut by length led to. One that passes for a whole answer is RUN-3b's."""
     for run in view.runs:
-        if not over(run) or view.has("completion_gate"):
+        if not over(run) or gated(run, view):
             continue
         for call in run.main:
             reply = run.outcome_of(call).reply

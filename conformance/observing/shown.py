@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 from conformance.observing.sighting import Sighting
 from conformance.reading.classes import is_empty
-from conformance.reading.outcome import actual, answer, continued, last_reply, words
+from conformance.reading.outcome import actual, answer, claimed, continued, last_reply, words
+from conformance.reading.outcome import final_text as final_text_of
+from conformance.reading.round_limit import arguments_of, ended_there, executed
 from conformance.reading.usage_reports import call_reports, reported, totals
-from conformance.reading.view import Call, View
+from conformance.reading.view import Call, Run, View
 
-#: Causes that an exception can stand for and that the model calls prove.
-_PROVEN = frozenset({"limit", "model_error", "overflow", "empty", "truncated", "filtered"})
+#: Causes that an exception can stand for and that a recording proves.
+_PROVEN = frozenset({"limit", "model_error", "overflow", "empty", "truncated", "filtered", "tool_error"})
 
 
 def reasoning_events(view: View) -> Iterator[Sighting]:
@@ -77,13 +79,59 @@ def _packed(text: str) -> str:
     return "".join(text.split())
 
 
-def exceptions(view: View) -> Iterator[Sighting]:
-    """What a declared exception meant, where the model calls prove its cause."""
-    declared = view.declared.exceptions
+def answer_by(view: View) -> Iterator[Sighting]:
+    """Whether an answer was the text of a reply, or an argument of a call of a tool that is the agent's own and runs nothing."""
+    own = {
+        tool.name
+        for run in view.runs
+        for call in run.main
+        for tool in call.request.tools or ()
+        if tool.name not in view.scenario.tools
+    }
     for run in view.runs:
-        if run.raised is None or declared.get(run.raised.exception) not in _PROVEN:
+        last, claim, text = last_reply(run), claimed(run, view), (final_text_of(run, view) or "").strip()
+        if last is None or last.reply is None or claim is None or claim.kind != "answered" or not text:
             continue
-        kind, name = actual(run, view), run.raised.exception
-        if kind in _PROVEN:
-            saw = f"run {run.id} raised {name} and its model calls show {kind}"
-            yield Sighting(dict(declared) | {name: kind}, run.raised.seq, saw)
+        saw = f"run {run.id} was answered by "
+        if len(last.reply.calls) == 1 and last.reply.calls[0].name in own and not executed(run, last):
+            one = last.reply.calls[0]
+            names = [name for name, value in (arguments_of(one) or {}).items() if value == text]
+            if len(names) == 1:
+                value = f"tool:{one.name}.{names[0]}"
+                yield Sighting(value, last.reply.seq, f"{saw}{last.id}, a call of {one.name}")
+        elif view.declared.answer_by != "text" and not own and not last.reply.calls and last.reply.text:
+            yield Sighting("text", last.reply.seq, f"{saw}the text of {last.id}, and no request offers an answer tool")
+
+
+def exceptions(view: View) -> Iterator[Sighting]:
+    """What a declared exception meant, where the recording proves its cause."""
+    declared = view.declared.exceptions
+    for name, seen in causes(view):
+        if declared.get(name) in _PROVEN:
+            yield Sighting(dict(declared) | {name: seen.value}, seen.seq, seen.saw)
+
+
+def causes(view: View) -> Iterator[tuple[str, Sighting]]:
+    """Each exception that came out of the agent and whose cause is proven, by its class: the kind of outcome that it means."""
+    for run in view.runs:
+        if run.raised is None:
+            continue
+        kind = _cause(run, view)
+        if kind is not None:
+            saw = f"run {run.id} raised {run.raised.exception} and "
+            saw += "its tool had just raised that" if kind == "tool_error" else f"its model calls show {kind}"
+            yield run.raised.exception, Sighting(kind, run.raised.seq, saw)
+
+
+def _cause(run: Run, view: View) -> str | None:
+    """A tool that raised after the last reply is the cause where the exception tells its message, and else may be."""
+    last = run.executions[-1] if run.executions else None
+    if last is not None and last.error is not None and last.seq > max((call.end_seq for call in run.calls), default=0):
+        told = run.raised.message if run.raised is not None else ""
+        message = str(last.error.get("message") or "")
+        return "tool_error" if message and message in told and not last.error.get("rejected") else None
+    kind = actual(run, view)
+    if kind == "empty" and run.max_iters is not None and len(run.main) >= run.max_iters:
+        return None  # where a retry spends a round, the limit is as much the cause
+    # A call of the last round that is not sound may be what ended the run as well.
+    return kind if kind in _PROVEN and (kind != "limit" or ended_there(run, view)) else None

@@ -1,5 +1,6 @@
 """What a recording shows of the keys about tools, their arguments and their failures. See `observers` for the table."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -36,11 +37,13 @@ def bad_arguments(view: View) -> Iterator[Sighting]:
 
 def tool_exception(view: View) -> Iterator[Sighting]:
     """What a tool that raised led to, where the arguments were not what it raised about."""
-    if view.has("circuit_breaker"):
-        return
+    spent: dict[str, int] = {}
     for run in view.runs:
         for x in run.executions:
             if x.error is not None and not x.error.get("rejected") and x.end_seq is not None:
+                spent[x.tool] = spent.get(x.tool, 0) + 1
+                if spent[x.tool] >= _threshold(view):
+                    return  # a breaker has opened, and what comes of its refusals is ACT-10's
                 yield from _fate(run, view, x.end_seq, f"{x.tool} raised in {x.id}")
 
 
@@ -55,6 +58,15 @@ def _fate(run: Run, view: View, seq: int, what: str) -> Iterator[Sighting]:
     out = failed_as(run, view, "tool_error")
     if out is not None:
         yield Sighting(out, run.end_seq, f"{what} and run {run.id} {name_out(run)}")
+
+
+def _threshold(view: View) -> float:
+    """After how many failures a tool is refused; never without a circuit breaker."""
+    figures = view.capabilities.get("circuit_breaker")
+    if not view.has("circuit_breaker"):
+        return math.inf
+    threshold = figures.get("threshold") if isinstance(figures, Mapping) else None
+    return threshold if isinstance(threshold, int) else 0
 
 
 def type_check(view: View) -> Iterator[Sighting]:
@@ -113,6 +125,17 @@ def _told_apart(mine: Sequence[Made], carried: Mapping[tuple[str, int], Paired],
     """Whether a request has all these calls, and every call in it an id of its own."""
     ids = [one.call.id for one in request.paired.calls]
     return all(made.key in carried for made in mine) and all(ids) and len(set(ids)) == len(ids)
+
+
+def parallel_tools(view: View) -> Iterator[Sighting]:
+    """Whether tools of one reply overlapped. That they did not shows nothing: quick ones end one after the other all the same."""
+    declared = view.declared.parallel_tools
+    for run, call in _calling(view):
+        ran = [x for x in executed(run, call) if x.end_seq is not None]
+        pair = next(((a, b) for a in ran for b in ran if a.seq < b.seq < (a.end_seq or 0)), None)
+        if pair is not None:
+            value = "concurrent" if declared == "sequential" else declared
+            yield Sighting(value, pair[1].seq, f"{pair[1].id} of {call.id} was begun while {pair[0].id} still ran")
 
 
 def tool_history(view: View) -> Iterator[Sighting]:

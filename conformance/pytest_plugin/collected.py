@@ -52,6 +52,16 @@ class Asked:
     strict: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What came of one play: a judgement, why it could not be played, or what the agent lacks for it."""
+
+    planned: Planned
+    judgement: Judgement | None
+    error: str | None
+    excused: str | None
+
+
 def collected(config: pytest.Config, stage: Stage) -> "Collected":
     """
     The plugin of a session that plays scenarios.
@@ -119,7 +129,7 @@ class Collected:
         self._stage = stage
         self._mode = None if asked.folder is None else kept_texts.mode(config.option)
         # By id, so that a test that is run again takes its own place.
-        self._judged: dict[str, tuple[Planned, Judgement | None, str | None]] = {}
+        self._judged: dict[str, _Kept] = {}
         self._fates: dict[str, Fate] = {}
         self._begun: set[str] = set()
         self._summary: tuple[str, ...] = ()
@@ -130,9 +140,11 @@ class Collected:
         """Play one scenario in one cell."""
         return self._stage.play(self._asked.spec, planned.plan, planned.cell, self._asked.override)
 
-    def keep(self, planned: Planned, judgement: Judgement | None, error: str | None) -> None:
+    def keep(
+        self, planned: Planned, judgement: Judgement | None, error: str | None = None, excused: str | None = None
+    ) -> None:
         """Remember what came of it."""
-        self._judged[planned.nodeid] = (planned, judgement, error)
+        self._judged[planned.nodeid] = _Kept(planned, judgement, error, excused)
 
     def differs(self, planned: Planned, text: str) -> str | None:
         """Compare a text with the one that is kept, where texts are kept, and write it where that was asked for."""
@@ -175,9 +187,9 @@ class Collected:
     def pytest_testnodedown(self, node: Any) -> None:
         """Take over what a worker of pytest-xdist played."""
         planned = {one.nodeid: one for one in self._asked.planned}
-        for nodeid, recording, error, fate in getattr(node, "workeroutput", {}).get(HANDED, ()):
+        for nodeid, recording, error, excused, fate in getattr(node, "workeroutput", {}).get(HANDED, ()):
             judgement = None if recording is None else judge(from_bytes(recording), RULES)
-            self.keep(planned[nodeid], judgement, error)
+            self.keep(planned[nodeid], judgement, error, excused)
             if fate is not None:
                 self._fates[nodeid] = fate
 
@@ -198,10 +210,11 @@ class Collected:
             for line in self._summary:
                 terminalreporter.write_line(line)
 
-    def _handed(self) -> Iterator[tuple[str, bytes | None, str | None, Fate | None]]:
-        for nodeid, (_, judgement, error) in self._judged.items():
-            recording = None if judgement is None else to_bytes(judgement.view.recording)
-            yield nodeid, recording, None if error is None else printable(error), self._fates.get(nodeid)
+    def _handed(self) -> Iterator[tuple[str, bytes | None, str | None, str | None, Fate | None]]:
+        for nodeid, one in self._judged.items():
+            recording = None if one.judgement is None else to_bytes(one.judgement.view.recording)
+            error = None if one.error is None else printable(one.error)
+            yield nodeid, recording, error, one.excused, self._fates.get(nodeid)
 
     def _added_up(self) -> tuple[bool, tuple[str, ...]]:
         """Whether all together fail where no item does, and the lines of the summary."""
@@ -210,7 +223,9 @@ class Collected:
         lost = sorted(self._begun - self._judged.keys(), key=order.index)
         if not kept and not lost:
             return False, ()
-        plays = [Played(one.plan.id, one.cell.name, judgement, error) for one, judgement, error in kept]
+        plays = [
+            Played(one.planned.plan.id, one.planned.cell.name, one.judgement, one.error, one.excused) for one in kept
+        ]
         info = self._asked.info
         agent = {key: getattr(info, key) for key in ("name", "version", "language", "profile")}
         dialect = declared(info, self._asked.override).data()
@@ -227,12 +242,15 @@ class Collected:
             )
         lines += whole.lines(rep, found, missed, BY_ID)
         lines += [
-            f"warn {printable(one.plan.id)} [{one.cell.name}] {line}"
-            for one, judgement, _ in kept
-            if judgement is not None
-            for line in warnings(judgement)
+            f"warn {printable(one.planned.plan.id)} [{one.planned.cell.name}] {line}"
+            for one in kept
+            if one.judgement is not None
+            for line in warnings(one.judgement)
         ]
-        lines += [f"could not run {one.nodeid}: {excerpt(error, ERROR)}" for one, _, error in kept if error is not None]
+        lines += [
+            f"could not run {one.planned.nodeid}: {excerpt(one.error, ERROR)}" for one in kept if one.error is not None
+        ]
+        lines += [f"not played {one.planned.nodeid}: {one.excused}" for one in kept if one.excused is not None]
         lines += [*self._told_fates(), *unused]
         return fails, tuple(lines)
 

@@ -10,6 +10,7 @@ import pytest
 from conformance.cell import Cell
 from conformance.errors import AgentError
 from conformance.judge import Judgement, Verdict, judge
+from conformance.needs import NotPlayed
 from conformance.pytest_plugin.telling import explained, unseen
 from conformance.recording import Recording
 from conformance.report import seen
@@ -47,7 +48,9 @@ class Host(Protocol):
     def play(self, planned: Planned) -> Recording:
         """Play it. AgentError where it cannot be."""
 
-    def keep(self, planned: Planned, judgement: Judgement | None, error: str | None) -> None:
+    def keep(
+        self, planned: Planned, judgement: Judgement | None, error: str | None = None, excused: str | None = None
+    ) -> None:
         """Remember what came of a play, for what is said of all together."""
 
     def differs(self, planned: Planned, text: str) -> str | None:
@@ -84,11 +87,15 @@ class Item(pytest.Item):
         """Play and judge. What cannot be played or decided is an error of the set-up, no failure of the agent."""
         try:
             judgement = judge(self._host.play(self._planned), RULES)
+        except NotPlayed as lacking:
+            self._host.keep(self._planned, None, excused=lacking.excuse)
+            self.user_properties.append(("conformance.verdict", Verdict.NOT_APPLICABLE.value))
+            pytest.skip(f"{self.name}: not played, since the agent does not have {lacking.excuse}")
         except AgentError as error:
             self._host.keep(self._planned, None, str(error))
             pytest.fail(f"{self.name} could not be run: {error}", pytrace=False)
         self._judgement = judgement
-        self._host.keep(self._planned, judgement, None)
+        self._host.keep(self._planned, judgement)
         self.user_properties.append(("conformance.verdict", judgement.verdict.value))
         if judgement.verdict == Verdict.COULD_NOT_RUN:
             pytest.fail(self._explained(judgement), pytrace=False)

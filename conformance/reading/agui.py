@@ -5,6 +5,14 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
+#: Events by which something that the model says goes out: text, thinking, a call.
+DELTAS = frozenset(
+    {
+        *("TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_CHUNK", "REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_CHUNK"),
+        *("THINKING_TEXT_MESSAGE_CONTENT", "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_CHUNK"),
+    }
+)
+
 
 @dataclass(frozen=True)
 class Event:
@@ -114,8 +122,9 @@ class _Open:
 
 def value(event: Event, name: str) -> Any:
     """A field by its camelCase name, None where it is absent or null; a snake_case spelling is read too, see EVT-1b."""
-    found = event.data.get(name)
-    return event.data.get(_snake(name)) if found is None else found
+    data = event.data
+    found = data.get(name)
+    return data.get(_snake(name)) if found is None else found
 
 
 @cache
@@ -288,9 +297,8 @@ def _joined(
     brackets: list[tuple[Event, list[str], int | None]] = []
     at: dict[Any, int] = {}
     for event in expand(events)[0]:
-        if event.type not in types or not isinstance(value(event, name), str):
+        if event.type not in types or not isinstance(key := value(event, name), str):
             continue
-        key = value(event, name)
         if event.type == start:
             at[key] = len(brackets)
             brackets.append((event, [], None))

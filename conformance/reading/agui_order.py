@@ -113,13 +113,13 @@ def order(events: Sequence[Event]) -> Order:
             run.open.clear()
             run.ended = run.ended or event.type
             run.begun = True
-        elif (bracket := _OF.get(event.type)) is not None and _key(bracket, event) is not None:
+        elif (bracket := _OF.get(event.type)) is not None and (key := _key(bracket, event)) is not None:
             opened += event.type == bracket.start
             has_id = event.type == bracket.start and bracket.noun != "step"
             named += has_id
-            if has_id and (bracket.noun, _key(bracket, event)) in run.closed:
-                reopened.append(Refusal(event.seq, _again(bracket, event)))
-            refused += _step(bracket, event, run)
+            if has_id and (bracket.noun, key) in run.closed:
+                reopened.append(Refusal(event.seq, _again(bracket, event, key)))
+            refused += _step(bracket, event, key, run)
     refused += [
         Refusal(one.seq, f"RUN_FINISHED comes while {one.noun} {one.name!r} is still open")
         for one in left
@@ -139,10 +139,10 @@ def _out_of_place(event: Event, run: _Run) -> Iterator[Refusal]:
         run.begun = True
 
 
-def _step(bracket: Bracket, event: Event, run: _Run) -> Iterator[Refusal]:
+def _step(bracket: Bracket, event: Event, name: Any, run: _Run) -> Iterator[Refusal]:
     """Take one event of a bracket into account."""
-    where = (bracket.noun, _key(bracket, event))
-    said = f"{bracket.noun} {_name(where[1])!r}"
+    where = (bracket.noun, name)
+    said = f"{bracket.noun} {_name(name)!r}"
     if event.type == bracket.start:
         if where in run.open:
             yield Refusal(event.seq, f"{event.type} opens {said}, which is already open; its end must come first")
@@ -154,25 +154,27 @@ def _step(bracket: Bracket, event: Event, run: _Run) -> Iterator[Refusal]:
         yield Refusal(event.seq, f"{event.type} is about {said}, which is not open; {bracket.start} must come first")
         run.blamed.add(where)
         # A step that somebody else ends is refused for that alone.
-        for other in [key for key in run.open if key[0] == bracket.noun and _name(key[1]) == _name(where[1])]:
+        for other in [key for key in run.open if key[0] == bracket.noun and _name(key[1]) == _name(name)]:
             del run.open[other]
     if event.type in bracket.ends and run.open.pop(where, None) is not None:
         run.closed.add(where)
     if bracket.owned:
-        yield from _owner(bracket, event, run)
+        yield from _owner(bracket, event, name, run)
 
 
-def _owner(bracket: Bracket, event: Event, run: _Run) -> Iterator[Refusal]:
+def _owner(bracket: Bracket, event: Event, name: Any, run: _Run) -> Iterator[Refusal]:
     """A message or call belongs to whoever opened it; an event that names no owner agrees with all."""
     kind = "reasoning" if bracket.noun.startswith("reasoning") else bracket.noun
-    key, owner = (kind, _key(bracket, event)), value(event, "subagentRunId")
+    key, owner = (kind, name), value(event, "subagentRunId")
     first = run.owners.setdefault(key, owner)
     if owner is not None and owner != first:
         yield Refusal(
             event.seq, f"{event.type} says subagent {owner!r}, but {key[0]} {key[1]!r} was opened by {_whose(first)}"
         )
+    if event.type != "TOOL_CALL_START" or owner is None:
+        return
     parent = ("text message", value(event, "parentMessageId"))
-    if event.type == "TOOL_CALL_START" and owner is not None and run.owners.get(parent, owner) != owner:
+    if run.owners.get(parent, owner) != owner:
         yield Refusal(
             event.seq,
             f"{event.type} says subagent {owner!r}, but its message {parent[1]!r} was opened by {_whose(run.owners[parent])}",
@@ -195,8 +197,8 @@ def _name(key: Any) -> str:
     return str(key[1] if isinstance(key, tuple) else key)
 
 
-def _again(bracket: Bracket, event: Event) -> str:
-    return f"{event.type} opens {bracket.noun} {_name(_key(bracket, event))!r} again, which was closed; a new id was expected"
+def _again(bracket: Bracket, event: Event, name: Any) -> str:
+    return f"{event.type} opens {bracket.noun} {_name(name)!r} again, which was closed; a new id was expected"
 
 
 def _in_order(run: _Run) -> list[tuple[tuple[str, Any], int]]:

@@ -7,6 +7,7 @@ version 1.0 of both.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, get_args
 
 from ag_ui.core import Event
@@ -49,16 +50,23 @@ def shape(event: Mapping[str, Any]) -> Shape:
 
 
 def _strict(data: Mapping[str, Any], model: BaseModel, path: str) -> Iterator[str]:
-    for name, field in type(model).model_fields.items():
-        alias = field.alias or name
+    for name, alias, is_any in _fields(type(model)):
         if alias not in data:
             if name in data:
                 yield f"{path}{name} is spelled in snake_case; the client reads {alias}"
+        elif is_any:
+            continue
         elif data[alias] is None:
-            if not _is_any(field.annotation):
-                yield f"{path}{alias} is null; the client wants it left out"
-        elif not _is_any(field.annotation):
+            yield f"{path}{alias} is null; the client wants it left out"
+        elif not isinstance(data[alias], str):
             yield from _nested(data[alias], getattr(model, name), f"{path}{alias}")
+
+
+@cache
+def _fields(model: type[BaseModel]) -> tuple[tuple[str, str, bool], ...]:
+    """A model's fields: the name, what the client calls it, and whether it takes anything, null included."""
+    fields = model.model_fields.items()
+    return tuple((name, field.alias or name, _is_any(field.annotation)) for name, field in fields)
 
 
 def _nested(data: Any, model: Any, path: str) -> Iterator[str]:

@@ -69,36 +69,44 @@ def _runs(recording: Recording, plan: Scenario, read: Dialect) -> tuple[Run, ...
     call_run: dict[str, str] = {}
     exec_run: dict[str, str] = {}
     for record in recording.records:
-        data = record.data
-        if record.kind == "model/request":
+        data, kind = record.data, record.kind
+        if kind == "model/request":
             call_run[data["call"]] = data["run"]
-        elif record.kind == "tool/start":
+        elif kind == "tool/start":
             exec_run[data["exec"]] = data["run"]
         run = data.get("run") or call_run.get(data.get("call", "")) or exec_run.get(data.get("exec", ""))
         if run is not None:
             by_run[run].append(record)
-    return tuple(
+    runs = tuple(
         _run(records, recording, plan.runs[index] if index < len(plan.runs) else None, plan, read, whole=whole)
-        for index, records in enumerate(records for records in by_run.values() if _first(records, "kit/run_start"))
+        for index, records in enumerate(records for records in by_run.values() if _starts(records))
     )
+    return tuple(replace(run, began_with=_open_at(run.seq, runs)) for run in runs)
 
 
-def _first(records: Iterable[Record], kind: str) -> Record | None:
-    return next((record for record in records if record.kind == kind), None)
+def _open_at(seq: int, runs: Iterable[Run]) -> tuple[str, ...]:
+    return tuple(run.id for run in runs if run.seq < seq < run.end_seq)
+
+
+def _starts(records: Iterable[Record]) -> bool:
+    return any(record.source == "kit" and record.type == "run_start" for record in records)
 
 
 def _run(
     records: Sequence[Record], recording: Recording, spec: Any, plan: Scenario, read: Dialect, *, whole: Bodies
 ) -> Run:
-    start = _first(records, "kit/run_start")
-    assert start is not None  # noqa: S101 - the caller keeps only runs that started
-    end = _first(records, "kit/run_end")
+    of: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        of[record.kind].append(record)
+    # Of each of these there is at most one to a run; were there more, the first counts.
+    first = {kind: found[0] for kind, found in of.items()}
+    start, end = first["kit/run_start"], first.get("kit/run_end")
     limit, limited = _limit(start.data, read)
     run, session = start.data["run"], start.data["session"]
     world = World(now=plan.clock + timedelta(seconds=start.at_s), run=run)
-    events = [Event(r.seq, r.data["event"], bool(r.data.get("raised"))) for r in records if r.kind == "agent/event"]
+    events = [Event(r.seq, r.data["event"], bool(r.data.get("raised"))) for r in of["agent/event"]]
     judged, strays = _parts(events, run)
-    said, raised = _first(records, "agent/outcome"), _first(records, "agent/raised")
+    said, raised, cancel = (first.get(kind) for kind in ("agent/outcome", "agent/raised", "kit/cancel"))
     return Run(
         id=run,
         session=session,
@@ -117,11 +125,16 @@ def _run(
         executions=_executions(records),
         events=judged,
         strays=strays,
-        logs=tuple(r for r in records if r.kind == "agent/log"),
-        garbage=tuple(r for r in records if r.kind == "agent/garbage"),
+        logs=tuple(of["agent/log"]),
+        garbage=tuple(of["agent/garbage"]),
         said=Said(said.seq, said.data["kind"], said.data.get("reason"), said.data.get("text")) if said else None,
         raised=Raised(raised.seq, raised.data["exception"], raised.data["message"]) if raised else None,
-        cancelled=_first(records, "kit/cancel") is not None,
+        cancelled=cancel is not None,
+        cancel_point=cancel.data["point"] if cancel else None,
+        cancel_seq=cancel.seq if cancel else None,
+        killed="kit/kill" in first,
+        knobs=start.data.get("knobs", {}),
+        resumes=tuple(start.data["input"].get("resume") or ()),
     )
 
 
@@ -212,6 +225,8 @@ def _reply(record: Record, done: Record | None, unfinished: frozenset[str]) -> R
     sent = data["status"] == 200 and done is not None and done.data["by"] != "cut" and made(data["fault"])
     open_ended = sent and not unfinished.isdisjoint((data["fault"] or {}).get("quirks", ()))
     whole = sent and not open_ended
+    # A stop for calls that did not come is one like any other: some proxies cut the calls off and leave their reason.
+    asks_nothing = whole and not calls and data["stop"] in ("stop", "tool_calls")
     return Reply(
         seq=record.seq,
         id=data.get("id"),
@@ -228,7 +243,7 @@ def _reply(record: Record, done: Record | None, unfinished: frozenset[str]) -> R
         text="".join(spoken) if spoken else None,
         thinking="".join(thoughts) if thoughts else None,
         calls=calls,
-        empty=_empty_shape(texts, bool(thoughts)) if whole and not calls and data["stop"] == "stop" else None,
+        empty=_empty_shape(texts, bool(thoughts)) if asks_nothing else None,
         unfinished=open_ended,
     )
 
@@ -255,10 +270,11 @@ def _overflow(reply: Reply | None, refused: Record | None) -> bool:
 
 
 def _executions(records: Sequence[Record]) -> tuple[Execution, ...]:
-    ends = {r.data["exec"]: r for r in records if r.kind in ("tool/result", "tool/error")}
+    used = [r for r in records if r.source == "tool"]
+    ends = {r.data["exec"]: r for r in used if r.type in ("result", "error")}
     made = []
-    for record in records:
-        if record.kind == "tool/start":
+    for record in used:
+        if record.type == "start":
             end = ends.get(record.data["exec"])
             made.append(
                 Execution(

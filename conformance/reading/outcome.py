@@ -6,18 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.dialect import Dialect
+from conformance.dialect import OUTCOMES, Dialect
 from conformance.reading.agui import Event
 from conformance.reading.classes import is_empty
-from conformance.reading.view import Call, Run, View
+from conformance.reading.guarding import stopped
+from conformance.reading.view import Call, Reply, Run, View
+from fake_models.messages import ToolCall
 
 #: Every kind of outcome there is.
-KINDS = frozenset(
-    {
-        *("answered", "limit", "empty", "overflow", "truncated", "filtered", "model_error", "tool_error"),
-        *("guard", "gate", "unverified", "interrupted", "waiting", "refused", "error"),
-    }
-)
+KINDS = OUTCOMES
 _MARKER = re.compile(r"MAX.?(ITER|TURN|STEP|ROUND)|LIMIT", re.IGNORECASE)
 
 
@@ -93,14 +90,24 @@ def answer(call: Call, dialect: Dialect) -> str | None:
     reply = call.reply
     if reply is None or not reply.complete or is_empty(call, dialect):
         return None
-    if dialect.answer_by.startswith("tool:"):
-        name, _, argument = dialect.answer_by.removeprefix("tool:").partition(".")
-        mine = [one for one in reply.calls if one.name == name]
-        if mine:
-            return _argument(mine[-1].arguments, argument) if len(mine) == len(reply.calls) else None
+    mine = _answer_calls(reply, dialect)
+    if mine:
+        return answer_call(call, dialect) if len(mine) == len(reply.calls) else None
     if reply.calls or reply.stop != "stop" or not reply.text:
         return None
     return reply.text
+
+
+def answer_call(call: Call, dialect: Dialect) -> str | None:
+    """The answer that a call of the answer tool gives, wherever it stands in a whole reply; None where there is none."""
+    reply = call.reply
+    mine = _answer_calls(reply, dialect) if reply is not None and reply.complete else []
+    return _argument(mine[-1].arguments, dialect.answer_by.partition(".")[2]) if mine else None
+
+
+def _answer_calls(reply: Reply, dialect: Dialect) -> list[ToolCall]:
+    name = dialect.answer_by.removeprefix("tool:").partition(".")[0]
+    return [one for one in reply.calls if one.name == name] if dialect.answer_by.startswith("tool:") else []
 
 
 def _argument(arguments: str, name: str) -> str | None:
@@ -144,13 +151,17 @@ def last_call(run: Run) -> Call | None:
 
 def actual(run: Run, view: View) -> str | None:
     """What the model calls show the run to be; None where they leave it open."""
-    return next((kind for kind, holds in _ENDINGS if holds(run, last_call(run), view.dialect)), None)
+    found = next((kind for kind, holds in _ENDINGS if holds(run, last_call(run), view.dialect)), None)
+    # A guard is met before a next round could begin, and so before the limit.
+    by_guard = found in (None, "limit") and not run.summary and stopped(run, view) is not None
+    return "guard" if by_guard else found
 
 
-def _at_limit(run: Run, last: Call | None, _dialect: Dialect) -> bool:
+def _at_limit(run: Run, last: Call | None, dialect: Dialect) -> bool:
     if run.summary or run.max_iters == 0:
         return bool(run.summary) or last is None
-    return _spent(run) and last is not None and bool(last.said)
+    # An answer among other calls may be one, whatever round it came in: what came of those decides.
+    return _spent(run) and last is not None and bool(last.said) and answer_call(last, dialect) is None
 
 
 def _spent(run: Run) -> bool:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from fake_models.messages import Message, ToolCall
@@ -116,7 +117,7 @@ def _by_kept_ids(said: Sequence[ToolCall], carried: Sequence[Paired]) -> tuple[P
     """Equal calls that stand in another order are told apart by their ids, where every one kept its own; None where not."""
     by_id = {one.call.id: one for one in carried if one.call.id}
     kept = [by_id[call.id] for call in said if call.id in by_id]
-    each_its_own = len(kept) == len(said) == len(by_id)
+    each_its_own = len({call.id for call in said}) == len(kept) == len(said) == len(by_id)
     return (
         tuple(kept)
         if each_its_own and all(_asks(a) == _asks(b.call) for a, b in zip(said, kept, strict=True))
@@ -133,7 +134,13 @@ def arguments(text: str) -> Any:
 
 
 def _asks(call: ToolCall) -> tuple[str, str]:
-    return call.name, json.dumps(arguments(call.arguments), sort_keys=True)
+    return call.name, _spelled(call.arguments)
+
+
+# Every request carries the calls before it again, and each is compared with those that were said.
+@lru_cache(maxsize=1024)
+def _spelled(text: str) -> str:
+    return json.dumps(arguments(text), sort_keys=True)
 
 
 #: What makes a carried call the one that was said, surest first.

@@ -6,7 +6,8 @@ from typing import Any
 
 from conformance.dialect import Dialect
 from conformance.reading.classes import is_empty
-from conformance.reading.outcome import answer, claimed, shown_elsewhere
+from conformance.reading.guarding import may_be_kept
+from conformance.reading.outcome import answer, answer_call, claimed, shown_elsewhere
 from conformance.reading.pairing import arguments
 from conformance.reading.tool_calls import extra_arguments
 from conformance.reading.view import Call, Execution, Run, View
@@ -15,8 +16,9 @@ from fake_models.tools import Hangs, argument_error
 
 #: A state's name, such as `max_iterations`: no words for a reader.
 _NAME = re.compile(r"[A-Za-z]+(?:[_-][A-Za-z]+)+")
-#: Endings that a run at its limit may claim, rightly or not. Any other kind says that something else ended it.
-_LIMIT_CLAIMS = frozenset({"limit", "answered", "error"})
+#: Endings that a run at its limit may claim, rightly or not; the last where its gate still missed something. Any other kind says
+#: that something else ended it.
+_LIMIT_CLAIMS = frozenset({"limit", "answered", "error", "unverified"})
 
 
 def last_round(run: Run) -> Call | None:
@@ -66,13 +68,16 @@ def ended_there(run: Run, view: View) -> bool:
     last = last_round(run)
     if last is None or not last.said:
         return True
+    if claim is not None and claim.kind == "answered" and answer_call(last, view.dialect) is not None:
+        return False  # an answer beside other calls, and ANS-2's where those were not done
     return sound(last, view) and not any(one.error is not None for one in executed(run, last))
 
 
 def sound(call: Call, view: View) -> bool:
-    """Whether every call of the reply is one that has to run: known, its own id, arguments true to the schema, nothing to wait for."""
+    """Whether every call of the reply is one that has to run: known, its own id, arguments true to the schema, nothing to wait for, no cap beyond."""
     ids = [one.id for one in call.said]
-    return all(ids) and len(set(ids)) == len(ids) and all(_runs(one, view) for one in call.said)
+    its_own = all(ids) and len(set(ids)) == len(ids)
+    return its_own and all(_runs(one, view) for one in call.said) and not may_be_kept(call, view)
 
 
 def _runs(one: ToolCall, view: View) -> bool:
@@ -163,6 +168,21 @@ def numbers(value: Any) -> Iterator[float]:
         yield value
 
 
-def mixed(view: View) -> bool:
-    """Whether calls of several loops may share a run: a child's rounds are its own and cannot be told apart here."""
-    return view.has("subagents") and "SUB-1" in view.scenario.exercises
+def mixed(run: Run, view: View) -> bool:
+    """
+    Whether a child's calls may stand among the run's own.
+
+    So it is where a reply called a child, no call beside the loop came of that, and the next request does not go on from it.
+    """
+    if not view.has("subagents") or run.spec is None:
+        return False
+    children = run.spec.knobs.get("subagents", {})
+    for call in run.main if children else ():
+        by = run.outcome_of(call)
+        follows = next((one for one in run.main if one.seq > by.end_seq), None)
+        if follows is None or not any(one.name in children for one in by.said):
+            continue
+        told_apart = any(one.kind == "auxiliary" and by.end_seq < one.seq < follows.seq for one in run.calls)
+        if not told_apart and not any(one.call.name in children for one in follows.paired.calls):
+            return True
+    return False

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -13,8 +13,9 @@ from fake_models.messages import ToolCall
 from fake_models.tools import Tool, argument_error
 
 #: Why a call is not simply valid: no such tool, text that is no JSON object, arguments missing or of a wrong type, arguments
-#: that the schema does not name. `answer` is a call of the declared answer tool, which is no tool to run.
-Flaw = Literal["unknown", "malformed", "misfit", "extra", "answer"]
+#: that the schema does not name. `answer` is a call of the declared answer tool, `child` one of a child agent:
+#: neither is a tool to run.
+Flaw = Literal["unknown", "malformed", "misfit", "extra", "answer", "child"]
 
 #: Words by which a result says that its call failed, or was kept from running, in the languages agents are written in.
 FAILED = re.compile(
@@ -86,6 +87,10 @@ class Calls:
     made: tuple[Made, ...]
     strays: tuple[Execution, ...]
     past: tuple[ToolCall, ...]
+    #: What `carried` made of each request: most rules about histories ask for it.
+    _carried: dict[tuple[str, str], Mapping[tuple[str, int], Paired]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @cached_property
     def by_execution(self) -> Mapping[str, Made]:
@@ -102,9 +107,13 @@ class Calls:
 
     def carried(self, call: Call, session: str) -> Mapping[tuple[str, int], Paired]:
         """Where a request carries the calls said before it, by their key; those it does not carry are left out."""
-        said = self.said_before(call, session)
-        found = align((*self.past, *(made.call for made in said)), call.paired.calls)
-        return {made.key: one for made, one in zip(said, found[len(self.past) :], strict=True) if one is not None}
+        if (call.id, session) not in self._carried:
+            said = self.said_before(call, session)
+            found = align((*self.past, *(made.call for made in said)), call.paired.calls)[len(self.past) :]
+            self._carried[call.id, session] = {
+                made.key: one for made, one in zip(said, found, strict=True) if one is not None
+            }
+        return self._carried[call.id, session]
 
 
 def tool_calls(view: View) -> Calls:
@@ -123,14 +132,30 @@ def _joined(view: View) -> Calls:
     past = tuple(_past(view))
     made = list(_made(view, past))
     strays = []
+    aside = [call for run in view.runs for call in run.calls if call.kind == "auxiliary"]
     sessions = {run.id: run.session for run in view.runs}
     for execution in view.executions:
         at = _owner(execution, made, sessions)
+        if (at is None or not _same_id(made[at], execution)) and _said_aside(execution, aside):
+            continue  # a child agent's, whose conversation is its own
         if at is None:
             strays.append(execution)
         else:
             made[at] = replace(made[at], executions=(*made[at].executions, execution))
     return Calls(tuple(_served_before(one, made) for one in made), tuple(strays), past)
+
+
+def _said_aside(execution: Execution, aside: Sequence[Call]) -> bool:
+    """Whether a reply beside the loop called for an execution: by its id where there is one, with these arguments."""
+    return any(
+        said.run == execution.run
+        and said.seq < execution.seq
+        and one.name == execution.tool
+        and execution.call_id in (None, one.id)
+        and equal(arguments(one.arguments), execution.arguments)
+        for said in aside
+        for one in said.said
+    )
 
 
 def _served_before(made: Made, every: Sequence[Made]) -> Made:
@@ -215,7 +240,10 @@ def _read(call: ToolCall, by: Call, run: Run, place: int, *, sound: bool, view: 
     tool = view.scenario.tools.get(call.name)
     given = arguments(call.arguments)
     extra = extra_arguments(tool, given) if tool and isinstance(given, Mapping) else ()
-    return Made(call, by, run, place, sound, tool, _flaw(call, tool, given, extra, view), given, extra)
+    flaw = _flaw(call, tool, given, extra, view)
+    if flaw == "unknown" and run.spec is not None and call.name in run.spec.knobs.get("subagents", {}):
+        flaw = "child"
+    return Made(call, by, run, place, sound, tool, flaw, given, extra)
 
 
 def _flaw(call: ToolCall, tool: Tool | None, given: Any, extra: Sequence[str], view: View) -> Flaw | None:

@@ -159,6 +159,17 @@ class Run:
     said: Said | None = None
     raised: Raised | None = None
     cancelled: bool = False
+    #: Where the kit cancelled it, and the record of that; None where it did not.
+    cancel_point: str | None = None
+    cancel_seq: int | None = None
+    #: Whether the kit killed its agent in it.
+    killed: bool = False
+    #: The settings it was given beside AG-UI.
+    knobs: Mapping[str, Any] = field(default_factory=dict)
+    #: The answers it was given to what the run before waited for, as AG-UI resume entries.
+    resumes: tuple[Mapping[str, Any], ...] = ()
+    #: The runs that were open when it began.
+    began_with: tuple[str, ...] = ()
 
     @cached_property
     def main(self) -> tuple[Call, ...]:

@@ -13,8 +13,9 @@ from conformance.agent_side import ToolFailed
 from conformance.reference.hearing import Call
 from conformance.reference.steps import Execution
 
-#: Why a call was not answered by its tool, called as the dialect's keys; `not_run` is no fault of the call.
-Cause = Literal["unknown_tool", "bad_arguments", "tool_exception", "not_run"]
+#: Why a call was not answered by its tool, called as the dialect's keys; the others are no fault of
+#: the call. An `answer` is none that a tool is run for.
+Cause = Literal["unknown_tool", "bad_arguments", "tool_exception", "timeout", "guard", "not_run", "answer"]
 
 
 #: Where one of these stands in a schema, `properties` does not hold all the names it knows.
@@ -38,21 +39,21 @@ def checked(call: Call, tools: Mapping[str, Mapping[str, Any]], extra_args: str)
     """
     if call.tool not in tools:
         known = ", ".join(tools) or "none"
-        return _refused("unknown_tool", "UnknownTool", f"there is no tool {call.tool!r}; the tools are: {known}")
+        return refused("unknown_tool", "UnknownTool", f"there is no tool {call.tool!r}; the tools are: {known}")
     schema = tools[call.tool]
     arguments = parsed(call.arguments)
     if arguments is None:
-        return _refused(
+        return refused(
             "bad_arguments",
             "BadArguments",
             f"the arguments of {call.tool!r} are no JSON object: {call.arguments[:200]!r}",
         )
     known_part, extra = _split(arguments, schema)
     if extra and extra_args == "refuse":
-        return _refused("bad_arguments", "BadArguments", f"{call.tool!r} has no argument {', '.join(map(repr, extra))}")
+        return refused("bad_arguments", "BadArguments", f"{call.tool!r} has no argument {', '.join(map(repr, extra))}")
     problems = [_wrong(error) for error in _validator(json.dumps(schema)).iter_errors(known_part)]
     if problems:
-        return _refused("bad_arguments", "BadArguments", f"{call.tool!r}: {'; '.join(problems)}")
+        return refused("bad_arguments", "BadArguments", f"{call.tool!r}: {'; '.join(problems)}")
     return Execution(call.tool, arguments if extra_args == "pass" else known_part, call.id)
 
 
@@ -67,6 +68,12 @@ def parsed(arguments: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def untyped(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """What is left of a tool's schema where the tool itself looks at the types: the names, and which of them are required."""
+    kept = {key: schema[key] for key in ("required", "additionalProperties") if key in schema}
+    return {"type": "object", "properties": {name: {} for name in schema.get("properties", {})}, **kept}
+
+
 def result_text(value: Any) -> str:
     """What the model reads of a value that a tool returned: a text as it is, all else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -74,16 +81,17 @@ def result_text(value: Any) -> str:
 
 def failed(failure: ToolFailed) -> Refused:
     """What the model reads of a tool that raised. A tool that refused its arguments did nothing, as if the loop had."""
-    cause: Cause = "bad_arguments" if failure.rejected else "tool_exception"
-    return _refused(cause, failure.type, failure.message)
+    cause: Cause = "timeout" if failure.timed_out else "bad_arguments" if failure.rejected else "tool_exception"
+    return refused(cause, failure.type, failure.message)
 
 
 def not_run(why: str) -> Refused:
     """What the model reads of a call that will never run."""
-    return _refused("not_run", "NotRun", why)
+    return refused("not_run", "NotRun", why)
 
 
-def _refused(cause: Cause, kind: str, message: str) -> Refused:
+def refused(cause: Cause, kind: str, message: str) -> Refused:
+    """What the model reads of a call that brought nothing, by the kind of its failure."""
     return Refused(cause, f"Error: {kind}: {message}")
 
 

@@ -1,19 +1,36 @@
 """The reference as agents: one per dialect and entry, all of the same loop. Opens sessions; decides nothing."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput, Runner
 from conformance.dialect import Dialect, dialect
+from conformance.reference import answering, breaker, children, gate, guards
+from conformance.reference.acting import untyped
+from conformance.reference.asking import ATTEMPTS
+from conformance.reference.ending import RAISED
 from conformance.reference.history import call_ids, chat_message
-from conformance.reference.loop import HONEST, RAISED, play
+from conformance.reference.loop import HONEST, play
 from conformance.reference.run import Parts, Run, Session
+from conformance.reference.sessions import left, one_each
 from conformance.reference.steps import Event, adrive, drive
 
-CAPABILITIES: Mapping[str, Any] = dict.fromkeys(
-    ("sessions", "streaming", "wire_streaming", "tool_choice", "compaction"), True
-)
+CAPABILITIES: Mapping[str, Any] = {
+    **dict.fromkeys(("sessions", "streaming", "wire_streaming", "tool_choice", "compaction", "concurrent_runs"), True),
+    **dict.fromkeys(("approval", "cancel", "callbacks", "records", "subagents"), True),
+    "guards": {"max_tool_calls": "caller", "max_same_call": "caller", "token_budget": "caller"},
+    "circuit_breaker": {
+        "kind": "consecutive",
+        "threshold": breaker.THRESHOLD,
+        "window_s": breaker.WINDOW_S,
+        "recovery_s": breaker.RECOVERY_S,
+    },
+    "tool_timeout": {"seconds": guards.TOOL_TIMEOUT_S, "retries": 0},
+    "retries": {"http": ATTEMPTS - 1},
+    "completion_gate": {"retries": gate.RETRIES},
+}
+KNOBS = ("tool_choice", "tracing", "debug", "callbacks", "gate", "subagents")
 Entry = Literal["sync", "async"]
 
 
@@ -24,12 +41,13 @@ def reference(
     parts: Parts = HONEST,
     behaves: Mapping[str, Any] | None = None,
     bench: Callable[[Bench], Bench] = lambda bench: bench,
+    sessions: Callable[[], Callable[[], Session]] = one_each,
 ) -> InProcessAgent:
     """
     The reference in a dialect; keys not declared have the recommended value.
 
     The other arguments make liars and mutants of it: `parts` exchanges decisions, `behaves` is the dialect it acts by where
-    that is not the declared one, `bench` changes what it is handed.
+    that is not the declared one, `bench` changes what it is handed, `sessions` makes what opens the sessions of one agent.
     """
     said = dict(declared or {})
     said["exceptions"] = {error.__name__: kind for kind, error in RAISED.items()}
@@ -41,9 +59,10 @@ def reference(
         channels=("M", "T", "E", "R", "U", "L"),
         dialect=said,
         capabilities=CAPABILITIES,
-        knobs=("tool_choice",),
+        knobs=KNOBS,
     )
-    return InProcessAgent(info, lambda given: _RUNNERS[entry](bench(given), acts_by, parts, Session()))
+    session = sessions()
+    return InProcessAgent(info, lambda given: _RUNNERS[entry](bench(given), acts_by, parts, session()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +78,15 @@ class _Sync:
         """One run, see `conformance.agent_side.Runner`."""
         run = _begun(self, given)
         shown = self.parts.shown(run)
-        for item in drive(play(run), self.bench):
-            yield from shown(item)
+        try:
+            for item in drive(play(run), self.bench, lambda: run.cancelled):
+                yield from shown(item)
+        finally:
+            left(self.session, given.run)
+
+    def cancel(self, run: str) -> None:
+        """The run is to end: nothing more is begun for it."""
+        self.session.cancelled.add(run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +102,16 @@ class _Async:
         """One run, see `conformance.agent_side.Runner`."""
         run = _begun(self, given)
         shown = self.parts.shown(run)
-        async for item in adrive(play(run), self.bench):
-            for one in shown(item):
-                yield one
+        try:
+            async for item in adrive(play(run), self.bench, lambda: run.cancelled):
+                for one in shown(item):
+                    yield one
+        finally:
+            left(self.session, given.run)
+
+    def cancel(self, run: str) -> None:
+        """The run is to end: nothing more is begun for it."""
+        self.session.cancelled.add(run)
 
 
 _RUNNERS: Mapping[Entry, Callable[[Bench, Dialect, Parts, Session], Runner]] = {"sync": _Sync, "async": _Async}
@@ -86,10 +119,14 @@ _RUNNERS: Mapping[Entry, Callable[[Bench, Dialect, Parts, Session], Runner]] = {
 
 def _begun(opened: _Sync | _Async, given: RunInput) -> Run:
     """The state of a new run, with what the caller sent joined to the session's history."""
-    session, tools = opened.session, given.input.get("tools") or ()
-    sent = [chat_message(message) for message in given.input.get("messages", ())]
-    session.messages += sent
-    session.ids |= call_ids(sent)
+    session, typed = opened.session, opened.dialect.type_check == "loop"
+    tools = [*(given.input.get("tools") or ()), *children.tools(given.knobs), *answering.tools(opened.dialect)]
+    sent = opened.parts.repaired([chat_message(message) for message in given.input.get("messages", ())])
+    refused = not opened.parts.entered(session, given.run)
+    if not refused:
+        session.ids |= call_ids(sent)
+    if not refused and session.waiting is None:
+        session.messages += sent
     return Run(
         given=given,
         bench=opened.bench,
@@ -97,10 +134,17 @@ def _begun(opened: _Sync | _Async, given: RunInput) -> Run:
         parts=opened.parts,
         session=session,
         limit=opened.parts.limit(given, opened.dialect),
-        tools={tool["name"]: tool.get("parameters") or {"type": "object"} for tool in tools},
+        tools={tool["name"]: schema if typed else untyped(schema) for tool, schema in _schemas(tools)},
         offered=[_offered(tool) for tool in tools],
+        guarded=frozenset(tool["name"] for tool in tools if (tool.get("metadata") or {}).get("approval")),
+        sent=sent,
+        refused=refused,
         rounds=opened.parts.rounds_before(session),
     )
+
+
+def _schemas(tools: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    return ((tool, tool.get("parameters") or {"type": "object"}) for tool in tools)
 
 
 def _offered(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,15 +189,20 @@ VARIED: tuple[tuple[str, Any], ...] = (
     ("unknown_tool", "raise"),
     ("bad_arguments", "error"),
     ("bad_arguments", "raise"),
+    ("type_check", "tool"),
+    ("bad_ids", "refuse"),
     ("tool_exception", "error"),
     ("tool_exception", "raise"),
     ("extra_args", "drop"),
     ("extra_args", "pass"),
     ("parallel_tools", "sequential"),
+    ("tool_history", "text"),
+    ("answer_by", "tool:final_answer.text"),
     ("reasoning_events", "off"),
     ("usage_events", "per_run"),
     ("usage_events", "none"),
     ("final_text", "all_text"),
+    ("listener_errors", "propagate"),
 )
 
 REFERENCE = reference()

@@ -1,6 +1,6 @@
 """The loop's AG-UI events, as dicts in camelCase. Builds events; decides neither whether nor when they are sent."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -22,9 +22,10 @@ def run_started(thread: str, run: str) -> Event:
     return {"type": "RUN_STARTED", "threadId": thread, "runId": run}
 
 
-def run_finished(thread: str, run: str, *, result: Any = None, usage: Any = None) -> Event:
-    """The terminal of a run that no failure escaped. `result` tells an ending that is no answer from one that is."""
-    return {"type": "RUN_FINISHED", "threadId": thread, "runId": run} | _given(result=result, usage=usage)
+def run_finished(thread: str, run: str, *, result: Any = None, outcome: Any = None, usage: Any = None) -> Event:
+    """The terminal of a run that no failure escaped. `result` or `outcome` tells an ending that is no answer from one that is."""
+    told = _given(result=result, outcome=outcome, usage=usage)
+    return {"type": "RUN_FINISHED", "threadId": thread, "runId": run} | told
 
 
 def run_error(message: str, code: str, *, usage: Any = None) -> Event:
@@ -46,6 +47,13 @@ def message_content(kind: Kind, message: str, delta: str) -> Event:
 def message_end(kind: Kind, message: str) -> Event:
     """A message ends."""
     return {"type": f"{_MESSAGE[kind][0]}_END", "messageId": message}
+
+
+def message(kind: Kind, message: str, text: str) -> Iterator[Event]:
+    """A whole message at once."""
+    yield message_start(kind, message)
+    yield message_content(kind, message, text)
+    yield message_end(kind, message)
 
 
 def call_start(call: str, tool: str) -> Event:
@@ -71,6 +79,17 @@ def call_result(message: str, call: str, content: str) -> Event:
 def token_usage(reply: str, spent: Mapping[str, int]) -> Event:
     """What one model call cost; `reply` is the id that the model gave its reply."""
     return {"type": "CUSTOM", "name": "token_usage", "value": {"replyId": reply} | dict(spent)}
+
+
+def callback(hook: str, tool: str | None, call: str | None) -> Event:
+    """A hook of the caller's was called."""
+    return {"type": "CUSTOM", "name": "conformance.callback", "value": _given(hook=hook, tool=tool, callId=call)}
+
+
+def record(kind: str, step: str, state: str, **more: Any) -> Event:
+    """A step of the run is in this state now."""
+    value = {"kind": kind, "step": f"{kind}:{step}", "state": state, **_given(**more)}
+    return {"type": "CUSTOM", "name": "conformance.record", "value": value}
 
 
 def limit_marker(kind: str, max_iters: int, current_iter: int, now: datetime) -> Event:

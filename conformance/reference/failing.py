@@ -29,13 +29,14 @@ PASSING = frozenset(
 @dataclass(frozen=True, slots=True)
 class Failure:
     """
-    A model call that brought no reply.
+    A model call that brought no reply. It was `cancelled` where the caller wanted the run to end, `stopped` where a hook did, and
+    a `hook` kept it back by an exception.
 
     `cause` names status and provider code, and nothing the provider quoted: its message may hold the key that was sent.
     `wait_s` are the seconds that the provider asks to wait.
     """
 
-    kind: Literal["overflow", "transient", "final"]
+    kind: Literal["overflow", "transient", "final", "cancelled", "stopped", "hook"]
     cause: str
     wait_s: float = 0.0
 

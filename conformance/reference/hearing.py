@@ -31,11 +31,16 @@ class ToldError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a whole reply. `id` is sound: never empty and unique in the session. `arguments` is what the model wrote."""
+    """
+    A call of a whole reply.
+
+    `id` is sound: never empty and unique in the session; `given` is the model's own. `arguments` is what the model wrote.
+    """
 
     id: str
     tool: str
     arguments: str
+    given: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +133,7 @@ class Hearing:
 
     def reply(self) -> Said:
         """The reply that was heard, once it has ended."""
-        calls = tuple(Call(call.id, call.tool, call.arguments) for call in self._partials)
+        calls = tuple(Call(call.id, call.tool, call.arguments, call.given) for call in self._partials)
         text, thinking = self.said["text"], self.said["reasoning"]
         return Said(self.id, text, thinking, calls, self.stop or "", self.usage, "" if calls else self._empty())
 

@@ -53,6 +53,30 @@ def round_messages(said: Said, results: Sequence[str]) -> list[Message]:
     return [said_message(said), *answered]
 
 
+def as_text(messages: Iterable[Message]) -> list[Message]:
+    """The history for a model that is told of calls and results in words: no message is a tool's any more."""
+    found: list[Message] = []
+    for message in messages:
+        if message["role"] == "tool":
+            told = {"role": "user", "content": f"Result of {message['tool_call_id']}: {message['content']}"}
+            found.append(told)
+        elif message.get("tool_calls"):
+            called = [
+                f"I call {one['function']['name']} with {one['function']['arguments']} ({one['id']})."
+                for one in message["tool_calls"]
+            ]
+            found.append({"role": "assistant", "content": "\n".join((*filter(None, [message["content"]]), *called))})
+        else:
+            found.append(message)
+    return found
+
+
+def told_apart(said: Said, messages: Iterable[Message]) -> bool:
+    """Whether the model itself gave every call of a reply an id that nothing else has."""
+    given = [call.given for call in said.calls]
+    return all(given) and len(set(given)) == len(given) and call_ids(messages).isdisjoint(given)
+
+
 def call_ids(messages: Iterable[Message]) -> set[str]:
     """Every call id that stands in these messages."""
     return {call["id"] for message in messages for call in message.get("tool_calls", ())}

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 
-from conformance.dialect import BY_NAME, CAPABILITIES, CHANNELS, ON_LIMIT, Key
+from conformance.dialect import BY_NAME, CAPABILITIES, CHANNELS, FIGURES, ON_LIMIT, Key
+from conformance.observing.unseen import UNSEEN, UNSHOWN
 from conformance.overrides import EXAMPLES, form
 from fake_models.wire import CODECS
 
@@ -30,6 +31,35 @@ the place of an agent's own keys for one command, as pairs or as a YAML or JSON 
 
     conformance run --agent python:my_agent:AGENT --dialect '{form({"empty_response": {"retry_then_error": 2}, "empty_is": EXAMPLES["empty_is"]})}'
     conformance run --agent python:my_agent:AGENT --dialect mine.yaml
+
+[dialects/](dialects/README.md) has the ones that come with the kit, by name. A file may also have its keys under `dialect`, beside
+`title`, `why` and `links`, as theirs do.
+"""
+
+_FIT = """`--fit` plays as usual and prints, in the place of the report, the declaration that fits what was seen, as a file that `--dialect`
+takes; `conformance judge --fit` does the same with saved recordings. The exit code is 0, or 3 where nothing could be recorded.
+
+    conformance run --agent python:my_agent:AGENT --fit > mine.yaml
+    conformance run --agent python:my_agent:AGENT --dialect mine.yaml
+
+It has the keys that differ from the recommended values or from what the agent declares, each with the scenarios that show it. What is
+declared and was not seen to be otherwise stays, and is marked. A key of which several values were seen is left out and named at the end: no declaration
+of it fits.
+"""
+
+_UNSEEN = """Of some keys, and of some values, a recording shows nothing. They are believed as they are declared:
+"""
+
+_CONTRADICTIONS = """A declaration that cannot be true, whatever the agent does, is refused before anything is played:
+
+- `on_limit: other` without both `limit_text` and `limit_terminal`. A part beside any other word of `on_limit` takes its place.
+- `events: none` beside channel E.
+- `exceptions` that maps a class to what is no outcome.
+- `answer_by` without the name of a tool and of its argument.
+- a capability without the figures it has, with others, or with one that cannot be; and figures for one that has none.
+
+A key that is read only under another value, such as `summary_tools` under `limit_text: none`, or whose capability or channel is not
+declared, says nothing there and is no contradiction.
 """
 
 _ON_LIMIT = """\
@@ -38,8 +68,8 @@ _ON_LIMIT = """\
 """
 
 _CAPABILITIES = """\
-A capability maps to true, or to its figures where the meaning names some in braces. Undeclared, the clauses about it do not
-apply. With `streaming` every scenario is played twice, in the cells `blocking` and `streaming/whole`.
+A capability maps to true, or to its figures where it has some. Undeclared, the clauses about it do not apply. With `streaming`
+every scenario is played twice, in the cells `blocking` and `streaming/whole`.
 """
 
 _WIRES = """\
@@ -77,9 +107,17 @@ def page() -> str:
                 *_table(("key", "values", "meaning", "default", "other values, as `--dialect` takes them"), keys),
                 _ON_LIMIT,
                 *_table(("`on_limit`", "`limit_text`", "`limit_terminal`"), parts),
+                "## The declaration that fits\n",
+                _FIT,
+                _UNSEEN,
+                *_table(("key", "why"), _unseen()),
                 "## Capabilities\n",
                 _CAPABILITIES,
                 *_table(("capability", "meaning"), ((f"`{name}`", what) for name, what in CAPABILITIES.items())),
+                *_table(("capability", "needs", "for example"), _figures()),
+                "A cap of `guards` is a count, or `caller` where it holds only what the caller sets.\n",
+                "## What contradicts itself\n",
+                _CONTRADICTIONS,
                 "## Limits of a run\n",
                 _LIMITS,
                 *_table(("key", "meaning"), ((f"`{name}`", what) for name, what in limits().items())),
@@ -87,6 +125,18 @@ def page() -> str:
         ).rstrip("\n")
         + "\n"
     )
+
+
+def _unseen() -> Iterator[tuple[str, str]]:
+    yield from ((f"`{name}`", why) for name, why in UNSEEN.items())
+    yield from ((f"`{name}: {given}`", why) for (name, given), why in UNSHOWN.items())
+
+
+def _figures() -> Iterator[tuple[str, str, str]]:
+    for name, figures in FIGURES.items():
+        needs = ", ".join(f"`{one}`" for one in (figures.each if figures.any_of else figures.needs))
+        needs = f"one of {needs}" if figures.any_of else needs
+        yield f"`{name}`", needs, f"`{json.dumps(dict(figures.example))}`"
 
 
 def limits() -> Mapping[str, str]:

@@ -29,6 +29,7 @@ OUTCOMES: Mapping[Verdict, type[FinalResult]] = MappingProxyType(
         Verdict.COULD_NOT_RUN: Error,
         Verdict.EXPECTED_FAIL: Skipped,
         Verdict.NOT_OBSERVED: Skipped,
+        Verdict.NOT_APPLICABLE: Skipped,
     }
 )
 
@@ -93,6 +94,8 @@ def _headline(entry: Entry) -> str:
     named = ", ".join(result.rule for result in making)
     if entry.error is not None and entry.verdict == Verdict.COULD_NOT_RUN:
         return f"could not run: {excerpt(entry.error)}"
+    if entry.excused is not None:
+        return f"not played: {entry.excused}"
     if entry.verdict == Verdict.NOT_OBSERVED:
         return f"not observed: {', '.join(f'{one.rule} ({one.reason})' for one in making) or 'nothing applied'}"
     if entry.verdict in (Verdict.FAIL, Verdict.UNSTABLE):

@@ -11,7 +11,7 @@ from rich.text import Text
 from conformance import __version__
 from conformance.judge import Verdict
 from conformance.printable import excerpt, printable
-from conformance.report import Report
+from conformance.report import Entry, Report
 from conformance.reporters.broken import Broken, broken, by_rule
 from conformance.reporters.claims import area_lines, dialect_claim, shortfall
 from conformance.reporters.fitting import fitting, pasted, torn, undeclared_events
@@ -21,6 +21,8 @@ from conformance.rule import Rule
 WIDTH = 100
 #: How many findings of one rule in one scenario are shown; the rest are of the same kind.
 FINDINGS = 3
+#: Most cells that have a column each; beyond, a scenario's verdicts are told in a line.
+COLUMNS = 4
 #: Longest line of a record under a finding, in characters: the finding says what matters of it.
 EXCERPT = 160
 
@@ -48,6 +50,7 @@ def terminal(
     missed: Sequence[str] = (),
     code: int = 0,
     listing: Sequence[str] = (),
+    matrix: bool = False,
     width: int = WIDTH,
     colour: bool = False,
 ) -> str:
@@ -56,7 +59,7 @@ def terminal(
 
     `again` gives the command that plays a scenario again. `missed` are rules that scenarios exercise and that were armed in
     none. `code` is the exit code, which the last line explains where nothing else does. `listing` are entries for a baseline, to
-    be pasted. Everything the agent said is escaped; colour codes come only with `colour`.
+    be pasted. `matrix` adds how each cause of an end can be told from an answer, and the ledgers. Everything the agent said is escaped; colour codes come only with `colour`.
     """
     out = StringIO()
     console = Console(
@@ -70,7 +73,7 @@ def terminal(
         emoji=False,
         highlight=False,
     )
-    for block in _report(rep, rules, again, missed, code, listing):
+    for block in _report(rep, rules, again, missed, code, listing, matrix):
         console.print(block, soft_wrap=isinstance(block, Text) and bool(block.no_wrap))
     # A table fills its last column with spaces that mean nothing and that diffs show.
     return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
@@ -83,6 +86,7 @@ def _report(  # noqa: PLR0917 - what terminal() was given
     missed: Sequence[str],
     code: int,
     listing: Sequence[str],
+    matrix: bool,  # noqa: FBT001 - what terminal() was given
 ) -> Iterator[RenderableType]:
     yield _line(_agent(rep))
     yield _line(f"judged under {dialect_claim(rep)}")
@@ -104,11 +108,15 @@ def _report(  # noqa: PLR0917 - what terminal() was given
     if silent:
         yield ""
         yield _line(f"{silent} more scenario{'' if silent == 1 else 's'} could not run for a reason that stands above")
+    yield from _excused(rep)
     yield from _warnings(rep)
     yield from _known(rep)
     yield from _declaration(rep)
     yield from _areas(rep, rules)
     yield from _by_rule(rep)
+    if matrix:
+        yield from _matrix(rep)
+        yield from _ledgers(rep)
     yield from _missed(missed)
     yield ""
     yield _line(_totals(rep))
@@ -126,6 +134,13 @@ def _table(rep: Report) -> Table:
     cells = list(dict.fromkeys(entry.cell for entry in rep.entries))
     table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("scenario", overflow="fold")
+    if len(cells) > COLUMNS:
+        table.add_column("verdict", overflow="fold")
+        for scenario in dict.fromkeys(entry.scenario for entry in rep.entries):
+            table.add_row(
+                Text(printable(scenario)), _verdicts([one for one in rep.entries if one.scenario == scenario])
+            )
+        return table
     for cell in cells:
         table.add_column(cell, no_wrap=True)
     verdicts = {(entry.scenario, entry.cell): entry.verdict for entry in rep.entries}
@@ -133,6 +148,20 @@ def _table(rep: Report) -> Table:
         words = [_word(verdicts[scenario, cell]) if (scenario, cell) in verdicts else Text("-") for cell in cells]
         table.add_row(Text(printable(scenario)), *words)
     return table
+
+
+def _verdicts(entries: Sequence[Entry]) -> Text:
+    """The worst verdict first, with its cells; the one that most cells have without."""
+    by_verdict = {one: [e.cell for e in entries if e.verdict == one] for one in Verdict}
+    found = [(verdict, cells) for verdict, cells in by_verdict.items() if cells]
+    usual = max(found, key=lambda one: len(one[1]))[0]
+    words = Text()
+    for verdict, cells in found:
+        where = (
+            f" in {len(cells)} cell{'' if len(cells) == 1 else 's'}" if verdict == usual else f" in {', '.join(cells)}"
+        )
+        words = Text.assemble(words, "; " if words else "", _word(verdict), where)
+    return words
 
 
 def _word(verdict: Verdict) -> Text:
@@ -169,6 +198,17 @@ def _broken(thing: Broken, rule: Rule | None) -> Iterator[RenderableType]:
         # A prediction is the scenario's own, and so is its story.
         if rule.evidence and rule.id != "EXPECT":
             yield _whole(f"seen: {rule.evidence[0]}", 4)
+
+
+def _excused(rep: Report) -> Iterator[RenderableType]:
+    lacks: dict[str, dict[str, None]] = {}
+    for entry in rep.entries:
+        if entry.excused is not None:
+            lacks.setdefault(entry.excused, {})[entry.scenario] = None
+    if lacks:
+        yield ""
+    for excuse, scenarios in lacks.items():
+        yield _line(f"not played, since the agent does not have {excuse}: {', '.join(map(printable, scenarios))}")
 
 
 def _warnings(rep: Report) -> Iterator[RenderableType]:
@@ -236,6 +276,30 @@ def _by_rule(rep: Report) -> Iterator[RenderableType]:
     for one in tallies:
         table.add_row(one.rule, _word(one.verdict), str(one.scenarios), Text(printable(one.first)))
     yield table
+
+
+def _matrix(rep: Report) -> Iterator[RenderableType]:
+    rows = rep.matrix
+    if not rows:
+        return
+    yield ""
+    table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="bold")
+    for head in ("ended by", "what a program reads", "runs", "first"):
+        table.add_column(head, overflow="fold", justify="right" if head == "runs" else "left")
+    for row in rows:
+        alike = " (as an answer does)" if row.like_an_answer else ""
+        where = f"{row.run} of {row.scenario}, {row.cell}"
+        table.add_row(*map(Text, map(printable, (row.cause, f"{row.signature}{alike}", str(row.runs), where))))
+    yield table
+
+
+def _ledgers(rep: Report) -> Iterator[RenderableType]:
+    found = rep.ledger
+    yield ""
+    yield Text("ledgers, over all plays", style="bold")
+    yield _line(f"attempts: {found.attempts_sdk} by the client library, {found.attempts_loop} by the loop", 2)
+    yield _line(f"results that reached the model: {found.reached} of {found.results}", 2)
+    yield _line(f"side effects made exactly once: {found.once} of {found.effects}", 2)
 
 
 def _areas(rep: Report, rules: Mapping[str, Rule]) -> Iterator[RenderableType]:

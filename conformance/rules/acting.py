@@ -10,10 +10,15 @@ from conformance.reading.tool_calls import as_text, said_in, tool_calls
 from conformance.reading.view import Call, Execution, Run, View
 from conformance.rule import MUST, OK, Finding, Judged, Right, Rule
 from conformance.rules.acting_batches import ACT_8
+from conformance.rules.acting_breaker import ACT_10
+from conformance.rules.acting_context import ACT_11
 from conformance.rules.acting_cut import ACT_6
 from conformance.rules.acting_faults import ACT_13
 from conformance.rules.acting_feedback import act_2, cannot_run, names_the_fields, names_the_tools
+from conformance.rules.acting_large import ACT_12
 from conformance.rules.acting_once import act_1
+from conformance.rules.acting_order import ACT_14
+from conformance.rules.acting_timeout import ACT_9
 
 
 def _act_7(view: View) -> Judged:
@@ -159,5 +164,10 @@ RULES: tuple[Rule, ...] = (
         check=_act_7,
     ),
     ACT_8,
+    ACT_9,
+    ACT_10,
+    ACT_11,
+    ACT_12,
     ACT_13,
+    ACT_14,
 )

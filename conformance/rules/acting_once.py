@@ -1,8 +1,10 @@
 """ACT-1: a valid call runs exactly once, as the model said it, unless a reason that another clause judges keeps it back."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from conformance.reading.guarding import Setting, figure
+from conformance.reading.told import may_keep_back
 from conformance.reading.tool_calls import Calls, Made, as_text, equal, next_main, tool_calls
 from conformance.reading.view import Execution, View
 from conformance.rule import OK, Finding, Judged, Right
@@ -96,9 +98,13 @@ def may_stay(made: Made, calls: Calls, view: View) -> bool:
     return _bad_id(made, calls, view) or kept_back(made, calls, view)
 
 
-def kept_back(made: Made, calls: Calls, view: View) -> bool:
-    """Whether there is a reason to keep a call from running that has nothing to do with its id."""
-    return any(reason(made, calls, view) for reason in _REASONS)
+#: Whether a call may stay without an execution, for one reason.
+Reason = Callable[[Made, Calls, View], bool]
+
+
+def kept_back(made: Made, calls: Calls, view: View, reasons: Sequence[Reason] | None = None) -> bool:
+    """Whether there is a reason to keep a call from running that has nothing to do with its id; all of them unless given."""
+    return any(reason(made, calls, view) for reason in (_REASONS if reasons is None else reasons))
 
 
 def _bad_id(made: Made, calls: Calls, view: View) -> bool:
@@ -135,30 +141,36 @@ def _beyond_a_guard(made: Made, calls: Calls, view: View) -> bool:
     mine = [one for one in calls.made if one.run.id == made.run.id and one.whole and one.by.role != "summary"]
     so_far = mine[: mine.index(made) + 1]
     same = [one for one in so_far if one.call.name == made.call.name and equal(one.arguments, made.arguments)]
+    # Failures in the same words are a loop whatever the arguments, see GRD-9.
+    failed = [one for one in so_far[:-1] if one.call.name == made.call.name and any(x.error for x in one.executions)]
     spent = [one.reply.usage for one in made.run.calls if one.reply is not None and one.seq <= made.by.seq]
     tokens = sum(sum(usage.values()) for usage in spent if usage is not None)
     return (
         _above(len(so_far), "max_tool_calls", made, view)
-        or _above(len(same), "max_same_call", made, view)
+        or _above(max(len(same), len(failed) + 1), "max_same_call", made, view)
         # What is counted as a token differs, so that half the budget may be all of it.
         or _above(tokens * 2, "token_budget", made, view)
     )
 
 
-def _above(count: int, figure: str, made: Made, view: View) -> bool:
-    declared = view.capabilities.get("guards")
-    figures = [declared.get(figure)] if isinstance(declared, Mapping) else []
-    if made.run.spec is not None:
-        figures.append(getattr(made.run.spec.limits, figure))
-    return any(isinstance(one, int) and not isinstance(one, bool) and count > one for one in figures)
+def _above(count: int, setting: Setting, made: Made, view: View) -> bool:
+    cap = figure(setting, made.run, view)
+    return cap is not None and count > cap
+
+
+def failures_that_open(view: View) -> int | None:
+    """How many failures of a tool open the declared circuit breaker, one where it does not say; None without a breaker."""
+    if not view.has("circuit_breaker"):
+        return None
+    declared = view.capabilities.get("circuit_breaker")
+    threshold = declared.get("threshold") if isinstance(declared, Mapping) else None
+    return threshold if isinstance(threshold, int) and threshold >= 1 else 1
 
 
 def _circuit_open(made: Made, _calls: Calls, view: View) -> bool:
-    if not view.has("circuit_breaker"):
+    enough = failures_that_open(view)
+    if enough is None:
         return False
-    declared = view.capabilities.get("circuit_breaker")
-    threshold = declared.get("threshold") if isinstance(declared, Mapping) else None
-    enough = threshold if isinstance(threshold, int) and threshold >= 1 else 1
     follows = next_main(made.run, made.by.end_seq)
     until = follows.seq if follows is not None else made.run.end_seq
     tried = [one for one in view.executions if one.tool == made.call.name and one.seq < until]
@@ -166,7 +178,12 @@ def _circuit_open(made: Made, _calls: Calls, view: View) -> bool:
     return sum(one.error is not None or one.end_seq is None for one in tried) >= enough
 
 
-def _awaits_a_person(made: Made, calls: Calls, view: View) -> bool:
+def _hooked(made: Made, calls: Calls, view: View) -> bool:
+    return may_keep_back(made.run, [one.call.name for one in calls.batch(made)], view)
+
+
+def awaits_a_person(made: Made, calls: Calls, view: View) -> bool:
+    """Whether a person has to allow the call, or one beside it."""
     return view.has("approval") and any(one.tool and one.tool.approval for one in calls.batch(made))
 
 
@@ -180,12 +197,17 @@ def ends_the_run(made: Made, calls: Calls, view: View) -> bool:
     return False
 
 
-_REASONS: tuple[Callable[[Made, Calls, View], bool], ...] = (
-    _not_asked_for_tools,
+#: The reasons that have nothing to do with why the reply stopped.
+OTHER_REASONS: tuple[Reason, ...] = (
     _beyond_the_budget,
     run_ended,
     _guarded,
     _circuit_open,
-    _awaits_a_person,
+    _hooked,
+    awaits_a_person,
     ends_the_run,
 )
+_REASONS: tuple[Reason, ...] = (_not_asked_for_tools, *OTHER_REASONS)
+#: The reasons that clauses about guards, and about circuit breakers, leave to others.
+BESIDE_GUARDS: tuple[Reason, ...] = tuple(reason for reason in _REASONS if reason is not _guarded)
+BESIDE_BREAKERS: tuple[Reason, ...] = tuple(reason for reason in _REASONS if reason is not _circuit_open)

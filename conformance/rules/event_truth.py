@@ -60,8 +60,8 @@ def _tells(shown: ShownCall, made: Made) -> bool:
     if shown.name != made.call.name:
         return False
     said = arguments(shown.arguments)
-    if not made.whole:
-        # What arrived of a broken reply was all there was to show; a call that came whole may be spelled anew, as an object is.
+    if not made.whole or (made.run.cancelled and made.by.id == made.run.calls[-1].id):
+        # What arrived of a broken reply, or was heard of one when its run was cancelled, was all there was to show; a call that came whole may be spelled anew, as an object is.
         return made.call.arguments.startswith(shown.arguments) or equal(said, made.arguments)
     if not isinstance(made.arguments, dict):
         # Text that is no object may be shown as it is, inside a value of the agent's own, or not at all; never repaired.
@@ -224,7 +224,7 @@ def _never_run(
         mine = [its for call, its in shown if call.id == result.call_id]
         mine = mine or [one for one in made if one.call.id == result.call_id]
         # Of calls that share an id, one that ran may be meant.
-        if not mine or any(one.executions or one.flaw == "answer" or not one.whole for one in mine):
+        if not mine or any(one.executions or one.flaw in ("answer", "child") or not one.whole for one in mine):
             continue
         if any(x.call_id == result.call_id for x in view.executions):
             continue

@@ -9,7 +9,8 @@ from conformance.reading.view import Call, Execution, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Rule
 from conformance.rules.history_calls import HIS_5, HIS_8
 from conformance.rules.history_growth import HIS_6
-from conformance.rules.history_shape import his_1, his_2, his_3, his_3b, his_4, needs_messages
+from conformance.rules.history_kept import HIS_6B
+from conformance.rules.history_shape import his_1, his_2, his_3, his_3b, his_4, kept, needs_messages
 from conformance.rules.history_shorter import HIS_9
 from fake_models.tools import Large
 
@@ -18,6 +19,8 @@ from fake_models.tools import Large
 LARGE_BYTES = 4096
 #: Bytes a token stands for where a model's window is counted in tokens.
 BYTES_PER_TOKEN = 4
+#: A result is small beside a history that holds so many times its bytes: to drop it helps little. Generous on purpose.
+_SMALL = 10
 
 
 def _his_7(view: View) -> Judged:
@@ -74,6 +77,7 @@ def _his_10(view: View) -> Judged:
         # A call that came in pieces has no whole to be found again: that it ran is ACT-6's and REC-7's.
         if done and made.whole:
             yield from _reaches(made, done[-1], calls, view)
+            yield from _survives(made, done[-1], calls, view)
 
 
 def _reaches(made: Made, execution: Execution, calls: Calls, view: View) -> Judged:
@@ -108,6 +112,48 @@ def _reaches(made: Made, execution: Execution, calls: Calls, view: View) -> Judg
         )
 
 
+def _survives(made: Made, execution: Execution, calls: Calls, view: View) -> Judged:
+    """
+    The first request behind an execution that a model could read, where the history was made smaller before it.
+
+    A request that was refused for its size was read by nobody. A compaction whose own request held the result has read it, and
+    tells of it in words of its own.
+    """
+    call, owed = _owed(made, execution, view)
+    while call is not None and call.overflow:
+        call = next_main(made.run, call.end_seq)
+    if call is None or not owed or call.kind == "summary" or not _compacted(call, execution, view):
+        return
+    there = calls.carried(call, made.run.session).get(made.key)
+    missing = carries(said_in(call), execution.value)
+    if not missing:
+        # Small values stand by chance in many a text: only the call's own result shows that it survived.
+        in_place = there is not None and not carries(there.content, execution.value)
+        yield from (OK,) if in_place else ()
+    elif not _read_by_a_compaction(call, execution, view) and not _weighs(made, execution, call, view):
+        yield Finding(
+            f"{call.id}: {made} returned {as_text(execution.value)} ({execution.id}), which no model has read yet, and the history "
+            f"that was made smaller behind it lacks {', '.join(map(as_text, missing))}; expected older parts to go first",
+            call.seq,
+            related=(execution.seq,),
+        )
+
+
+def _read_by_a_compaction(call: Call, execution: Execution, view: View) -> bool:
+    asked = [one for run in view.runs for one in run.calls if execution.seq < one.seq < call.seq]
+    return any(
+        one.kind == "compaction" and not one.overflow and not carries(said_in(one), execution.value) for one in asked
+    )
+
+
+def _weighs(made: Made, execution: Execution, call: Call, view: View) -> bool:
+    """Whether a result is much of what the history holds, so that nothing gets much smaller without it."""
+    before = [one for run in view.runs if run.session == made.run.session for one in run.main if one.seq < call.seq]
+    size = max((len(said_in(one).encode("utf-8", "surrogatepass")) for one in before), default=0)
+    value = json.dumps(execution.value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return _is_large(made, execution.value, view) or len(value) * _SMALL > size
+
+
 def _owed(made: Made, execution: Execution, view: View) -> tuple[Call | None, bool]:
     """
     The next regular request after an execution, and whether it owes the result even where it left out the call.
@@ -123,9 +169,7 @@ def _owed(made: Made, execution: Execution, view: View) -> tuple[Call | None, bo
     later = [one for one in view.runs if one.session == made.run.session and one.seq > run.seq and one.main]
     if not later:
         return None, False
-    failed = run.raised is not None or run.cancelled or (run.terminal is not None and run.terminal.type == "RUN_ERROR")
-    kept = view.has("sessions") and run.how == "returned" and not failed
-    return next_main(later[0], end), kept
+    return next_main(later[0], end), kept(run, view)
 
 
 def _compacted(call: Call, execution: Execution, view: View) -> bool:
@@ -221,6 +265,7 @@ RULES: tuple[Rule, ...] = (
     ),
     HIS_5,
     HIS_6,
+    HIS_6B,
     Rule(
         id="HIS-7",
         level=MUST,
@@ -239,12 +284,14 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="HIS-10",
         level=MUST,
-        clause="What a tool returned reaches the next regular request: every value of it stands in the result of its call.",
+        clause="What a tool returned reaches the next regular request: every value of it stands in the result of its call. A "
+        "history that is made smaller keeps what no model has read yet.",
         rationale="A model that never sees a result asks for it again or makes it up.",
         evidence=(
             f"{_ISSUES}/CopilotKit/CopilotKit/issues/3884",
             f"{_ISSUES}/huggingface/smolagents/issues/2457",
             f"{_ISSUES}/NousResearch/hermes-agent/issues/79278",
+            f"{_ISSUES}/strands-agents/harness-sdk/issues/702",
         ),
         channels="M,T",
         keys=("tool_history",),

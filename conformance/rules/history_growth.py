@@ -7,7 +7,7 @@ from conformance.reading.conversation import Said, conversation, same_text, sque
 from conformance.reading.tool_calls import equal, tool_calls
 from conformance.reading.view import Call, Run, View
 from conformance.rule import OK, SHOULD, Finding, Judged, Rule
-from conformance.rules.history_succession import asked_to_compact, may_shrink, mixed, successive
+from conformance.rules.history_succession import any_mixed, asked_to_compact, may_shrink, successive
 
 
 def _his_6(view: View) -> Judged:
@@ -16,7 +16,7 @@ def _his_6(view: View) -> Judged:
     # Sessions with a digest that no request has shown yet: whoever compacts beside the loop puts it to use some requests later.
     digested: set[str] = set()
     for run, before, call in successive(view):
-        may_change = mixed(view) or may_shrink(before, call, run, view)
+        may_change = any_mixed(view) or may_shrink(before, call, run, view)
         if may_change:
             sound.pop(run.session, None)
         new = conversation(call, thoughts)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from conformance.reading.outcome import actual, claimed
 from conformance.reading.pairing import Paired, Pairs
 from conformance.reading.tool_calls import FAILED, NOT_RUN, Calls, Made, as_text, next_main, tool_calls
 from conformance.reading.view import Call, Run, View
@@ -213,6 +214,9 @@ def _dropped(made: Made, call: Call, calls: Calls, view: View) -> bool:
         return False
     if call.run != run.id and not kept(run, view):
         return False
+    # A run that was to go on with it and was cancelled may be taken back with all that it went on from.
+    if any(other.cancelled and other.resumes and view.before(other) is run for other in view.runs):
+        return False
     between = [one for other in view.runs for one in other.calls if made.by.end_seq < one.seq < call.seq]
     if any(one.kind == "compaction" or one.overflow for one in between):
         return False
@@ -225,5 +229,13 @@ def _dropped(made: Made, call: Call, calls: Calls, view: View) -> bool:
 
 def kept(run: Run, view: View) -> bool:
     """Whether a later run of the session has to know this one: an agent may take back a turn that failed."""
-    failed = run.raised is not None or run.cancelled or (run.terminal is not None and run.terminal.type == "RUN_ERROR")
+    failed = run.raised is not None or run.cancelled or _ended_badly(run, view)
     return view.has("sessions") and run.how == "returned" and not failed
+
+
+def _ended_badly(run: Run, view: View) -> bool:
+    """By its terminal event, else by its word, else by what the model calls show."""
+    if run.terminal is not None:
+        return run.terminal.type == "RUN_ERROR"
+    claim = claimed(run, view)
+    return (actual(run, view) if claim is None else claim.kind) not in ("answered", "limit", "waiting")

@@ -9,7 +9,7 @@ from conformance.reading.view import Call, Run, View
 from conformance.rule import MUST, OK, Finding, Judged, Rule
 from conformance.rules.declared_never import unless_seen
 from conformance.rules.history_shape import needs_messages
-from conformance.rules.history_succession import goes_on, mixed, shrank
+from conformance.rules.history_succession import any_mixed, goes_on, shrank
 from fake_models.messages import Message, ToolCall
 
 
@@ -64,7 +64,7 @@ def _shorter(view: View) -> Iterator[tuple[Run, Call, list[Paired], Call | None]
 
     The first request of a session is measured at the history that the caller gave.
     """
-    if mixed(view):
+    if any_mixed(view):
         return
     given = [one for one in pair([_message(one) for one in view.scenario.history]).calls if one.results]
     last: dict[str, tuple[Run, Call]] = {}

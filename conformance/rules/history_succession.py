@@ -1,7 +1,8 @@
 """Which request goes on from which, and where the history may have got shorter. Judges nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from conformance.reading.round_limit import mixed
 from conformance.reading.view import Call, Run, View
 from conformance.rules.history_shape import kept
 
@@ -9,9 +10,9 @@ from conformance.rules.history_shape import kept
 BYTES_PER_TOKEN = 4
 
 
-def mixed(view: View) -> bool:
-    """Whether requests of several loops may share a run: a child's history is its own."""
-    return view.has("subagents")
+def any_mixed(view: View) -> bool:
+    """Whether requests of several loops share a run somewhere: a child's history is its own."""
+    return any(mixed(run, view) for run in view.runs)
 
 
 def successive(view: View) -> Iterator[tuple[Run, Call, Call]]:
@@ -46,8 +47,27 @@ def _between(before: Call, call: Call, run: Run, view: View) -> Iterator[Call]:
             yield from (one for one in other.calls if before.seq <= one.seq < call.seq)
 
 
+def reasons_to_shrink(view: View) -> Mapping[str, tuple[int, ...]]:
+    """Where the history of each session had a reason to get shorter, by record: a compaction, an overflow, a window half full."""
+    return view.once(_reasons_to_shrink)
+
+
+def _reasons_to_shrink(view: View) -> Mapping[str, tuple[int, ...]]:
+    found: dict[str, tuple[int, ...]] = {}
+    for run in view.runs:
+        asked = (one.seq for one in run.calls if one.role == "compaction" or one.overflow)
+        # What its own reply adds may be shortened as well.
+        filled = (one.end_seq for one in run.calls if _fills(one, view))
+        found[run.session] = (*found.get(run.session, ()), *asked, *filled)
+    return found
+
+
+def _fills(call: Call, view: View) -> bool:
+    """Whether a request takes so much of the window that an agent may shorten the next one ahead of time."""
+    window = view.scenario.model.context_window
+    return window is not None and call.request.size > window * BYTES_PER_TOKEN // 2
+
+
 def may_shrink(before: Call, call: Call, run: Run, view: View) -> bool:
     """Whether the history had a reason to get shorter, be it before the window was full."""
-    window = view.scenario.model.context_window
-    full = window is not None and before.request.size > window * BYTES_PER_TOKEN // 2
-    return full or shrank(before, call, run, view)
+    return _fills(before, view) or shrank(before, call, run, view)

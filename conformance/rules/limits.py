@@ -1,11 +1,13 @@
 """LIM: the round budget is exact, belongs to one run, and its end is one that callers can know and read."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from conformance.observing.limit import ending
 from conformance.observing.sighting import over
+from conformance.reading.evidence import evidence, gated
 from conformance.reading.outcome import answer, claimed, last_call, marker_kind, marker_payload, markers
 from conformance.reading.round_limit import (
     asks,
@@ -19,8 +21,10 @@ from conformance.reading.round_limit import (
     rounds_made,
     sound,
 )
+from conformance.reading.told import may_keep_back
 from conformance.reading.view import Call, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Right, Rule
+from conformance.rules.acting_once import failures_that_open
 from fake_models.wire import CODECS
 
 _FORGE = "https://github.com/"
@@ -31,10 +35,9 @@ _LIMIT_WORDS = re.compile(r"limit|exceed|budget|exhaust|max.{0,10}(iter|turn|ste
 
 def no_round_beyond_the_budget(view: View) -> Judged:
     """Three sentences: no round N + 1, none after an answer, no ending as limit before N."""
-    for run in view.runs if not mixed(view) else ():
+    for run in (one for one in view.runs if not mixed(one, view)):
         yield from _no_round_after_n(run, view)
-        if not view.has("completion_gate"):
-            yield from _no_round_after_an_answer(run, view)
+        yield from _no_round_after_an_answer(run, view)
         yield from _no_limit_before_n(run, view)
 
 
@@ -60,8 +63,11 @@ def _no_round_after_an_answer(run: Run, view: View) -> Judged:
     # Without any limit no budget is kept, only broken: nothing is right here.
     bounded = run.max_iters is not None
     for call in run.main:
-        if call.kind == "summary" or answer(run.outcome_of(call), view.dialect) is None:
+        replied = run.outcome_of(call)
+        if call.kind == "summary" or answer(replied, view.dialect) is None:
             continue
+        if evidence(run, view, replied.end_seq) != "met":
+            continue  # what the gate misses may be asked for
         later = next((one for one in run.regular if one.seq > call.end_seq), None)
         if later is None:
             yield from (OK,) if bounded else ()
@@ -90,7 +96,7 @@ def each_run_has_the_whole_budget(view: View) -> Judged:
     """Judged on runs that a budget carried over from the runs before would have cut."""
     for index, run in enumerate(view.runs):
         before = sum(one.rounds for one in view.runs[:index] if one.end_seq < run.seq)
-        if not run.limited or not run.max_iters or not before or not over(run) or mixed(view):
+        if not run.limited or not run.max_iters or not before or not over(run) or mixed(run, view):
             continue
         claim = claimed(run, view)
         last = last_call(run)
@@ -99,6 +105,7 @@ def each_run_has_the_whole_budget(view: View) -> Judged:
             and asks(last, view.dialect)
             and sound(last, view)
             and not any(x.error for x in executed(run, last))
+            and not may_keep_back(run, view.scenario.tools, view)
         )
         if (
             rounds_made(run, view) < run.max_iters
@@ -173,11 +180,11 @@ def an_answer_within_the_budget_ends_normally(view: View) -> Judged:
     """Judged where the last call of the loop, in a round of the budget, carries the answer."""
     for run in view.runs:
         last, claim = last_call(run), claimed(run, view)
-        if last is None or run.max_iters is None or run.cancelled or mixed(view):
+        if last is None or run.max_iters is None or run.cancelled or mixed(run, view):
             continue
         if (last.round or 0) > run.max_iters or answer(last, view.dialect) is None:
             continue
-        if view.has("completion_gate") and claim is not None and claim.kind != "answered":
+        if gated(run, view) and claim is not None and claim.kind != "answered":
             continue
         found = list(_abnormal(run, last, view))
         yield from found or (OK,)
@@ -233,6 +240,7 @@ def _marked(run: Run, view: View) -> Judged:
         yield Finding(
             f"run {run.id} used up its {run.max_iters} rounds and has no {wanted.upper()} event {called}; its last events are {came}",
             run.terminal.seq if run.terminal else run.end_seq,
+            fits=("limit_terminal", "flagged") if _flagged(run, view) else None,
         )
     elif not any(run.max_iters in set(numbers(marker_payload(event))) for event in found):
         yield Finding(
@@ -241,6 +249,12 @@ def _marked(run: Run, view: View) -> Judged:
         )
     else:
         yield OK
+
+
+def _flagged(run: Run, view: View) -> bool:
+    """Whether the run finished without any marker, and its result says that its limit ended it."""
+    finished = run.terminal is not None and run.terminal.type == "RUN_FINISHED"
+    return finished and run.said is not None and run.said.kind == "limit" and not markers(run, view.dialect)
 
 
 def _readable(run: Run, view: View) -> Judged:
@@ -363,12 +377,10 @@ def _has_arguments(schema: object) -> bool:
 
 
 def _broken(view: View, call: Call) -> set[str]:
-    """Tools that a circuit breaker may have taken away by then."""
-    return (
-        {x.tool for x in view.executions if x.error is not None and x.seq < call.seq}
-        if view.has("circuit_breaker")
-        else set()
-    )
+    """Tools that a circuit breaker may have taken away by then, having failed as often as it takes."""
+    failed = Counter(x.tool for x in view.executions if x.seq < call.seq and (x.error is not None or x.end_seq is None))
+    most = failures_that_open(view)
+    return {tool for tool, count in failed.items() if most is not None and count >= most}
 
 
 def _tool_names(run: Run, view: View) -> list[str]:

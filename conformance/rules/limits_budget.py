@@ -20,7 +20,7 @@ def recovery_spends_no_round(view: View) -> Judged:
     Right is a run that still made all its rounds. One that ended below its limit with an answer shows nothing.
     """
     for run in view.runs:
-        if not run.limited or not run.max_iters or not over(run) or mixed(view):
+        if not run.limited or not run.max_iters or not over(run) or mixed(run, view):
             continue
         again, instead = _again(run), _closing_instead(run, view)
         made = rounds_made(run, view) - (instead is not None)
@@ -91,7 +91,7 @@ def _stopped_short(run: Run, view: View) -> bool:
 def the_default_holds(view: View) -> Judged:
     """Judged on runs that came to the declared default; under `unlimited` on those that went beyond the recommended one."""
     for run in view.runs:
-        if run.limited or mixed(view):
+        if run.limited or mixed(run, view):
             continue
         if run.max_iters is None:
             yield from _unlimited(run, view)

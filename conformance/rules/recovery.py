@@ -2,11 +2,15 @@
 
 from conformance.rule import MUST, SHOULD, Rule
 from conformance.rules.declared_never import never_recovers, unless_seen
+from conformance.rules.recovery_ahead import REC_13
+from conformance.rules.recovery_bound import REC_10
 from conformance.rules.recovery_empty import rec_1, rec_2
 from conformance.rules.recovery_ends import rec_6, rec_8
 from conformance.rules.recovery_http import everything_is_sent_again, nothing_is_sent_again, rec_4, rec_5
 from conformance.rules.recovery_overflow import rec_3
 from conformance.rules.recovery_replies import rec_7, rec_12
+from conformance.rules.recovery_retries import REC_9
+from conformance.rules.recovery_stop import REC_11
 
 _ISSUES = "https://github.com"
 
@@ -138,6 +142,9 @@ RULES: tuple[Rule, ...] = (
         keys=("recovery_scope", "empty_response", "prompt_too_long", "http_retry"),
         check=rec_8,
     ),
+    REC_9,
+    REC_10,
+    REC_11,
     Rule(
         id="REC-12",
         level=MUST,
@@ -153,4 +160,5 @@ RULES: tuple[Rule, ...] = (
         channels="M,E,R",
         check=rec_12,
     ),
+    REC_13,
 )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from conformance.reading.classes import is_empty
+from conformance.reading.outcome import claimed
 from conformance.reading.view import Call, Run, View
 from conformance.rule import OK, Finding, Judged
 
@@ -27,6 +28,8 @@ def spent(run: Run, view: View, *, on_empty: bool) -> Iterator[tuple[Call, Call,
 def within(run: Run, view: View, *, on_empty: bool, allowed: int, key: str) -> Judged:
     """Hold each repetition after an empty reply (or an overflow) against how many are allowed."""
     what = "an empty reply" if on_empty else "an overflow"
+    most = max((count for *_, count in spent(run, view, on_empty=on_empty)), default=0)
+    word = "retry_then_error" if on_empty else "compact_then_error"
     for before, call, count in spent(run, view, on_empty=on_empty):
         if count <= allowed:
             yield OK
@@ -37,4 +40,17 @@ def within(run: Run, view: View, *, on_empty: bool, allowed: int, key: str) -> J
                 f"{key} {getattr(view.dialect, key)!r}",
                 call.seq,
                 related=(before.seq,),
+                fits=(key, {word: most}) if _of_itself(run, view) else None,
             )
+
+
+def _of_itself(run: Run, view: View) -> bool:
+    """Whether the run stopped repeating by a bound of its own: not at its limit, and not because the kit ended it."""
+    claim = claimed(run, view)
+    capped = any((call.refused or {}).get("by") == "cap" for call in run.calls)
+    return (
+        run.how in ("returned", "raised")
+        and not capped
+        and claim is not None
+        and claim.kind not in ("limit", "interrupted")
+    )

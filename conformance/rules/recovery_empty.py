@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from conformance.reading.classes import asked, is_empty
+from conformance.reading.evidence import gated
 from conformance.reading.outcome import claimed, final_text
 from conformance.reading.tool_calls import as_text, next_main, tool_calls
 from conformance.reading.view import Call, Run, View
@@ -118,7 +119,7 @@ def _taken_as_answer(run: Run, replied: Call, view: View) -> Judged:
     text = replied.reply.text if replied.reply else None
     follows = next_main(run, replied.end_seq)
     claim = claimed(run, view)
-    if view.has("completion_gate") or view.dialect.answer_by != "text":
+    if gated(run, view) or view.dialect.answer_by != "text":
         return
     if follows is not None:
         yield Finding(

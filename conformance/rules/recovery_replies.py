@@ -59,7 +59,9 @@ def _taken_for_whole(run: Run, call: Call, view: View, what: str, level: Level |
 
 
 def _next(run: Run, call: Call) -> Call | None:
-    return next((one for one in run.calls if one.seq > call.end_seq and one.role != "auxiliary"), None)
+    # From the reply on and not from its end: who gives up a stream and leaves it open ends it when nobody looks any more.
+    since = call.end_seq if call.reply is None else call.reply.seq
+    return next((one for one in run.calls if one.seq > since and one.role != "auxiliary"), None)
 
 
 def _acted_on(run: Run, call: Call) -> Execution | None:

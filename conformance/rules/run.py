@@ -3,26 +3,32 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
+from conformance.distinguish import signature
 from conformance.reading.agui import Event, value
+from conformance.reading.approvals import may_wait
+from conformance.reading.evidence import gated
 from conformance.reading.failures import still_retrying, trails_off
-from conformance.reading.outcome import KINDS, actual, answer, claimed, last_call, markers
+from conformance.reading.guarding import may_end_by_guard
+from conformance.reading.outcome import KINDS, actual, answer, claimed, last_call
+from conformance.reading.told import may_keep_back
 from conformance.reading.tool_calls import tool_calls
 from conformance.reading.view import Call, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Right, Rule
 from conformance.rules.run_errors import errors_mean_failures
 from conformance.rules.run_secrets import no_secret_shows
 from conformance.rules.run_text import the_text_is_the_models
+from conformance.rules.sessions import broken_past
 
 _ISSUES = "https://github.com/"
 _TERMINAL = ("RUN_FINISHED", "RUN_ERROR")
 #: Outcomes that only the agent knows of, no model call shows them, and what makes them possible.
 _UNSEEN: Mapping[str, Callable[[Run, View], bool]] = {
-    "guard": lambda _run, view: view.has("guards"),
-    "gate": lambda _run, view: view.has("completion_gate"),
-    "unverified": lambda _run, view: view.has("completion_gate"),
-    "waiting": lambda _run, view: view.has("approval"),
+    "guard": lambda run, view: may_end_by_guard(run, view) or may_keep_back(run, view.scenario.tools, view),
+    "gate": gated,
+    "unverified": gated,
+    "waiting": may_wait,
     "interrupted": lambda run, _view: run.cancelled,
     "refused": lambda _run, _view: True,
     "tool_error": lambda _run, _view: True,
@@ -37,6 +43,8 @@ _CUT = re.compile(
 def one_terminal_and_last(view: View) -> Judged:
     """RUN-1."""
     for run in view.runs:
+        if run.killed:
+            continue  # the kit took its agent away before it could come to an end
         faults = [
             *_part(run.id, run.events, run.end_seq, run.how),
             *(fault for part in _parts(run.strays) for fault in _part(run.id, part, part[-1].seq, run.how)),
@@ -121,6 +129,8 @@ def the_run_ends(view: View) -> Judged:
         unlimited = not run.limited and (run.max_iters is None or run.max_iters + 5 > view.scenario.cap)
         refused = [call for call in run.calls if call.refused is not None and call.refused.get("by") == "cap"]
         allowed = None if run.limited or run.max_iters is None else run.max_iters + 5
+        if run.killed:
+            continue
         if run.how in ("hung", "died"):
             yield Finding(_lost(run, view), run.end_seq)
         elif unlimited and refused:
@@ -191,11 +201,13 @@ def the_outcome_is_true(view: View) -> Judged:
 
 
 def _something_failed(run: Run, view: View) -> bool:
-    """Whether a tool, a call of the model or a request of the agent gave a reason to end in error."""
+    """Whether a tool, a call of the model, a request of the agent or what it was given gave a reason to end in error."""
     asked = any(call.failed or call.refused is not None for call in run.calls)
     return (
         asked
-        or any(one.error is not None for one in run.executions)
+        or broken_past(run.given.get("messages") or ()) is not None
+        or may_keep_back(run, view.scenario.tools, view)
+        or any(one.error is not None or one.end_seq is None for one in run.executions)
         or any(made.flaw is not None or not made.sound for made in tool_calls(view).made if made.run.id == run.id)
     )
 
@@ -207,9 +219,9 @@ def _undecided(run: Run, view: View, kind: str) -> bool:
     # A stream that just ended may have been whole: REC-7 doubts it, as a SHOULD.
     if really in ("truncated", "filtered") or finished or (last is not None and trails_off(last, view)):
         return True
-    if really == "answered" and kind in ("gate", "unverified") and view.has("completion_gate"):
+    if really == "answered" and kind in ("gate", "unverified") and gated(run, view):
         return True
-    if really == "answered" and kind == "guard" and view.has("guards"):
+    if really == "answered" and kind == "guard" and _UNSEEN["guard"](run, view):
         return True
     reply = last.reply if last is not None else None
     # What looks empty and is declared to be an answer has no truthful name: neither answered nor empty.
@@ -231,7 +243,7 @@ def _names_another(kind: str, by: str, really: str | None, run: Run) -> bool:
     if by == "raised" or (kind == "error" and by == "E"):
         return False
     spent = run.max_iters is not None and run.rounds >= run.max_iters
-    return not (kind == "limit" and really == "empty" and spent)
+    return not (kind == "limit" and really in ("empty", "guard") and spent)
 
 
 def _shown(really: str | None, at: Call | None) -> str:
@@ -249,11 +261,15 @@ def no_other_cause_looks_like_an_answer(views: Sequence[View]) -> Iterator[tuple
         for run in view.runs
         if run.how in ("returned", "raised") and not (run.cancelled and _answered(run, view))
     ]
-    answers = {_signature(run, view): (view, run) for _, view, run, really in ended if really == "answered"}
+    answers = {
+        signature(run, view): (view, run)
+        for _, view, run, really in ended
+        if really == "answered" and not _not_accepted(run, view)
+    }
     for index, view, run, really in ended:
         if really in (None, "answered") or not answers or _undecided(run, view, "") or claimed(run, view) is None:
             continue
-        alike = answers.get(_signature(run, view))
+        alike = answers.get(signature(run, view))
         if alike is None:
             yield index, OK
         else:
@@ -267,21 +283,10 @@ def no_other_cause_looks_like_an_answer(views: Sequence[View]) -> Iterator[tuple
             )
 
 
-def _signature(run: Run, view: View) -> tuple[Any, ...]:
-    """All that a program can read of an ending, free text aside."""
-    end = run.terminal.data if run.terminal is not None else {}
-    result = end.get("result")
-    status = [str(result.get(name)) for name in ("status", "outcome")] if isinstance(result, dict) else []
-    outcome = end.get("outcome")
-    return (
-        end.get("type"),
-        end.get("code"),
-        outcome.get("type") if isinstance(outcome, dict) else None,
-        tuple(status),
-        bool(markers(run, view.dialect)),
-        run.raised.exception if run.raised else None,
-        run.said.kind if run.said else None,
-    )
+def _not_accepted(run: Run, view: View) -> bool:
+    """Whether the run says that its gate did not let the answer pass."""
+    claim = claimed(run, view)
+    return claim is not None and claim.kind in ("gate", "unverified") and gated(run, view)
 
 
 def a_cut_reply_can_be_told(view: View) -> Judged:

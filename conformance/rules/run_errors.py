@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 
 from conformance.reading.classes import is_empty
+from conformance.reading.guarding import figure
 from conformance.reading.outcome import actual, claimed, last_call
+from conformance.reading.told import may_keep_back
 from conformance.reading.tool_calls import Made
 from conformance.reading.tool_calls import tool_calls as calls_made
 from conformance.reading.view import Run, View
@@ -65,11 +67,16 @@ def _escaped(run: Run, view: View, made: Sequence[Made]) -> bool:
         or any(getattr(read, key) != "observe" for one in made if (key := _key(one)) is not None)
         or (read.bad_ids == "refuse" and any(not one.sound for one in made))
         or kind in _OWN_ENDINGS
-        or (kind == "guard" and read.on_guard == "stop")
+        or (kind == "guard" and (read.on_guard == "stop" or _may_stop(run, view)))
         or (read.summary_failure == "error" and _summary_failed(run, view))
-        or (read.listener_errors == "propagate" and view.has("callbacks"))
+        or (read.listener_errors == "propagate" and may_keep_back(run, view.scenario.tools, view))
         or _ends_in_error(actual(run, view), view)
     )
+
+
+def _may_stop(run: Run, view: View) -> bool:
+    """Whether something else than a cap on calls may have ended the run as a guard does: its token budget, or a hook's wish."""
+    return may_keep_back(run, view.scenario.tools, view) or figure("token_budget", run, view) is not None
 
 
 def _summary_failed(run: Run, view: View) -> bool:

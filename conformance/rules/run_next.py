@@ -1,6 +1,7 @@
 """RUN: however a run ended, a strict model accepts the next one on its session. Judges neither run's own ending."""
 
 from conformance.reading.outcome import claimed
+from conformance.reading.told import may_keep_back
 from conformance.reading.view import Call, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Level, Rule
 from fake_models.provider_rules import known_rule
@@ -54,6 +55,10 @@ def _asked_nothing(run: Run, before: Run, view: View) -> Judged:
         return
     if not before.main or (claim is not None and claim.kind == "answered"):
         return
+    if may_keep_back(run, (), view):
+        return  # a hook before the model may have kept it from asking
+    if before.killed:
+        return  # what its store holds then may be refused, and SES-4 judges that
     said = f": {claim.reason!r:.200}" if claim is not None and claim.reason else ""
     yield Finding(
         f"run {run.id} follows run {before.id}, which {_ended(before, view)}, and asked its model nothing{said}; the session was "

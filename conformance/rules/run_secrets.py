@@ -44,8 +44,8 @@ def no_secret_shows(view: View) -> Judged:
 
 def _leaks(run: Run, secrets: frozenset[str]) -> Judged:
     texts = (*_said(run), *_joined(run))
-    # All texts at once first: nearly no run leaks, and a token is digested once however often it stands there.
-    if not _held("\n".join(text for _, _, text in texts), secrets):
+    # All texts at once first: nearly no run leaks, and most of what events say, every event of their type says.
+    if not _held("\n".join(dict.fromkeys(text for _, _, text in texts)), secrets):
         yield OK
         return
     found_in: set[str] = set()
@@ -68,7 +68,7 @@ def _held(text: str, secrets: frozenset[str]) -> dict[str, str]:
     tokens = set(_TOKEN.findall(text)) | set(_TOKEN.findall(plain))
     tokens |= {token for one in set(_BASE64.findall(plain)) for token in _TOKEN.findall(_decoded(one))}
     digests = {part: _digest(part) for part in {part for token in tokens for part in _parts(token)}}
-    return {token: digest for token, digest in digests.items() if digest in secrets}
+    return {token: digest for token, digest in sorted(digests.items()) if digest in secrets}
 
 
 def _parts(token: str) -> Iterator[str]:
@@ -120,15 +120,16 @@ def _joined(run: Run) -> Iterator[tuple[str, int, str]]:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
+    # Texts first: they are most of what there is, and to find out what is a Mapping costs most.
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
         for key, one in value.items():
             yield str(key)
             yield from _strings(one)
     elif isinstance(value, list | tuple):
         for one in value:
             yield from _strings(one)
-    elif isinstance(value, str):
-        yield value
 
 
 def _cause(run: Run, view: View) -> Judged:

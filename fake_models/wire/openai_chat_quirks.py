@@ -6,6 +6,7 @@ Every one was seen with a real server, named beside it.
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import zip_longest
 from types import MappingProxyType
 from typing import Any
 
@@ -62,6 +63,19 @@ def _named_again(chunks: Chunks) -> Chunks:
     return tuple(kept)
 
 
+def _emptied(call: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(call) if "name" in call["function"] else {**call, "id": ""}
+
+
+def _by_turns(chunks: Chunks) -> Chunks:
+    by_index: dict[int, list[Chunk]] = {}
+    for chunk in chunks:
+        for call in _calls(chunk):
+            by_index.setdefault(call["index"], []).append(chunk)
+    moved = (chunk for turn in zip_longest(*by_index.values()) for chunk in turn if chunk is not None)
+    return tuple(next(moved) if _calls(chunk) else chunk for chunk in chunks)
+
+
 def _text_last(chunks: Chunks) -> Chunks:
     spoken = [one for one in chunks if any(choice["delta"].get("content") for choice in one["choices"])]
     calling = [one for one in chunks if _calls(one)]
@@ -100,11 +114,15 @@ QUIRKS = MappingProxyType(
         # A parser that finds several calls in a text sends each when it has all of it: Mistral's own API
         # (openclaw/openclaw#130532).
         "calls_whole": Quirk("each call comes whole, in a chunk of its own", chunks=_whole_calls),
+        # Seen behind a gateway (maximhq/bifrost#1829); clients that append to the last call (QwenLM/Qwen-Agent#943).
+        "calls_interleaved": Quirk("the deltas of several calls come by turns", chunks=_by_turns),
         # vLLM's parsers send on what the model says behind its calls (vllm-project/vllm#39243).
         "text_after_calls": Quirk("the text comes after the calls", chunks=_text_last),
         # Fireworks (SillyTavern/SillyTavern#5948), NVIDIA NIM (NousResearch/hermes-agent#11984), others
         # (spring-projects/spring-ai#5674).
         "ids_repeated": Quirk("every delta of a call has its id and its name", chunks=_named_again),
+        # DashScope (symfony/ai#2220, spring-projects/spring-ai#6369).
+        "ids_empty": Quirk("every delta behind a call's first has an empty id", chunks=_each_call(_emptied)),
         # A bridge over Responses and one over Ollama (BerriAI/litellm#21331, #33678).
         "index_zero": Quirk(
             "all calls are on index 0, only their ids tell them apart",

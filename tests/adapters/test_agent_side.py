@@ -192,7 +192,7 @@ def test_a_cancelled_run_still_gives_its_terminal_event_and_its_result():
 
             def take(record):
                 if record.kind == "agent/event" and not sent:
-                    sent.append(asyncio.ensure_future(agent.cancel(None, "r1")))
+                    sent.append(agent.cancel(None, "r1"))
 
             return await play(agent, scenario(PLAN), Cell(), dialect({}), lambda _header: take)
 
@@ -294,16 +294,24 @@ def test_the_reference_gets_the_same_verdicts_by_command_as_by_python():
     def fails(plan):
         return any({"error", "cut", "stall"} & set(turn) for run in plan.data["runs"] for turn in run["model"])
 
-    plans = [plan for plan in load_all(bundled()) if CORE in plan.tags and not fails(plan)]
+    # A cancel is a race over a wire, which the agent may lose.
+    def races(plan):
+        return any(run.cancel is not None for run in plan.runs)
+
+    plans = [plan for plan in load_all(bundled()) if CORE in plan.tags and not fails(plan) and not races(plan)]
     assert len(plans) > 60
     name = "conformance.reference.agent:REFERENCE"
+
+    # Whether a word to stop comes before or after what the agent does next is a race over a pipe: either order conforms, but they
+    # do not show the same.
+    raced = {plan.id for plan in plans if any("cancel" in run for run in plan.data["runs"])}
 
     def verdicts(spec):
         report = asyncio.run(certify(spec, plans, RULES))
         return {
             (entry.scenario, entry.cell): (
                 entry.verdict,
-                [(one.rule, one.verdict, one.reason) for one in entry.results],
+                [(one.rule, one.verdict, one.reason) for one in entry.results if entry.scenario not in raced],
             )
             for entry in report.entries
         }

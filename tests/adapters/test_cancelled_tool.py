@@ -14,7 +14,7 @@ class Tool:
     def __init__(self):
         self.started, self.let_go, self.done = threading.Event(), threading.Event(), []
 
-    def __call__(self, name, arguments, call_id):
+    def __call__(self, name, arguments, call_id, within_s=None):
         self.started.set()
         self.let_go.wait()
         self.done.append((name, arguments, call_id))

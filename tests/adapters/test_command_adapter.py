@@ -261,7 +261,7 @@ async def cancelled_at_its_first_event(code, patience=PATIENCE):
 
         def take(record):
             if record.kind == "agent/event" and not sent:
-                sent.append(asyncio.ensure_future(agent.cancel(None, "r1")))
+                sent.append(agent.cancel(None, "r1"))
 
         return await play(agent, plan(deadline_s=5), Cell(), dialect({}), lambda _header: take)
 

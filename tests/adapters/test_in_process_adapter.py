@@ -398,12 +398,3 @@ def test_an_endless_log_ends_at_the_cap_of_records():
     # Its thread would log on, and slow down every test behind this one.
     over.set()
     assert last(recording)["how"] == "cap"
-
-
-@pytest.mark.parametrize("asks", [{"cancel": "stream"}, {"start": "with"}])
-def test_a_scenario_that_asks_for_what_is_not_driven_could_not_run(asks):
-    runs = [PLAN["runs"][0], PLAN["runs"][0] | asks]
-    with pytest.raises(
-        AgentError, match=r"runs\[1\] asks for '(cancel|start: with)', which this version does not drive"
-    ):
-        played(agents.honest, PLAN | {"runs": runs})

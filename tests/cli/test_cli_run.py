@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -283,7 +284,31 @@ def test_the_reference_is_played_in_the_dialect_of_its_spec():
 
 def test_x_stops_at_the_first_play_that_fails():
     result = run("HANGING", "-x", "--repeat", "3")
-    assert result.stderr.splitlines() == ["hello · blocking · fail"]
+    assert result.stderr.splitlines()[:-1] == ["hello · blocking · fail"]
+
+
+def test_the_number_of_plays_and_their_seconds_stand_on_stderr_alone():
+    result = run("HONEST", "--repeat", "2")
+    assert re.fullmatch(r"2 plays in \d+\.\d s", result.stderr.splitlines()[-1])
+    assert " plays in " not in result.stdout
+    assert re.search(r"^1 play in ", run("HONEST").stderr, re.MULTILINE)
+
+
+def test_more_plays_than_one_command_makes_are_refused_before_the_first():
+    result = run("HONEST", "--repeat", "20001")
+    assert result.exit_code == 2
+    assert "20001 plays were asked for (1 scenarios x 1 cells x 20001 repeats)" in result.stderr
+    assert result.stdout == ""
+
+
+def test_the_matrix_is_printed_by_run_and_by_judge(tmp_path):
+    out = str(tmp_path / "out")
+    played = run("HONEST", "--matrix", "--out", out).stdout
+    judged = conformance("judge", out, "--matrix").stdout
+    for text in (played, judged):
+        assert "answered   RUN_FINISHED, says answered" in text
+        assert "results that reached the model: 0 of 0" in text
+    assert "what a program reads" not in conformance("judge", out).stdout
 
 
 def test_help_starts_without_what_plays_and_judges():

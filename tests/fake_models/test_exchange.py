@@ -3,9 +3,9 @@ from dataclasses import replace
 
 import pytest
 
-from fake_models.chunking import WHOLE, Chunking, whole
-from fake_models.effects import Hangup, Head, Send, Wait
-from fake_models.exchange import JOINED_BYTES, Exchange, delivery, effects, exchange_of, of_error
+from fake_models.chunking import CHARACTER, WHOLE, Chunking, whole
+from fake_models.effects import Hangup, Head, Hold, Reached, Send, Wait
+from fake_models.exchange import JOINED_BYTES, Exchange, at_once, delivery, effects, exchange_of, of_error
 from fake_models.messages import Cut, ErrorReply, ModelRequest, Reply, Stall, Text
 from fake_models.wire.codec import Stamp
 from fake_models.wire.openai_chat import CODEC
@@ -149,9 +149,9 @@ def test_an_error_says_in_both_headers_when_to_come_back(seconds, headers):
     assert answer(reply).headers == headers
 
 
-def answer(reply, *, streamed=True):
+def answer(reply, *, streamed=True, chunking=WHOLE):
     request = ModelRequest("openai_chat", "m", (), stream=streamed)
-    return exchange_of("m1", CODEC, reply, request=request, stamp=Stamp("id", 1, "m"), chunking=WHOLE)
+    return exchange_of("m1", CODEC, reply, request=request, stamp=Stamp("id", 1, "m"), chunking=chunking)
 
 
 def test_an_error_is_never_a_stream_and_its_own_body_stands():
@@ -197,3 +197,87 @@ ENDINGS = {
 @pytest.mark.parametrize(("exchange", "steps", "told"), ENDINGS.values(), ids=ENDINGS.keys())
 def test_an_endpoint_is_told_once_how_the_answer_ended(exchange, steps, told):
     assert played(exchange, steps) == told
+
+
+CODEC_STREAM = Reply((Text("one"),))
+
+
+def watched(**changes):
+    """A real stream, whose first payload says nothing yet."""
+    return replace(answer(CODEC_STREAM), **changes)
+
+
+def kinds(exchange, **ways):
+    return [type(effect) for effect in effects(exchange, **ways)]
+
+
+def test_nothing_of_a_held_answer_leaves_before_it_is_let_go():
+    until = object()
+    for exchange in (watched(held=until), body(held=until)):
+        plan = effects(exchange)
+        assert [type(effect) for effect in plan[:2]] == [Head, Hold]
+        assert plan[1].until is until
+        assert at_once(exchange) is None
+
+
+@pytest.mark.parametrize("join", [False, True])
+def test_who_wants_to_know_hears_of_the_first_chunk_that_says_something_once_it_has_left(join):
+    heard = []
+    exchange = watched(reached=lambda: heard.append(len(sent)))
+    saying = next(n for n, chunk in enumerate(exchange.chunks, start=1) if CODEC.says(chunk))
+    sent = bytearray()
+    for effect in delivery(exchange, lambda *_how: None, join=join):
+        sent += effect.data if isinstance(effect, Send) else b""
+    assert heard == [sum(map(len, exchange.frames[:saying]))]
+    assert bytes(sent) == exchange.joined() + exchange.trailer
+    assert at_once(exchange) is None
+
+
+def test_a_shell_waits_before_and_after_it_is_told_where_time_is_to_be_given():
+    after = object()
+    plan = effects(watched(reached=lambda: None, after=after))
+    at = kinds(watched(reached=lambda: None, after=after)).index(Reached)
+    assert plan[at - 1] == Wait(0.0)
+    assert plan[at + 1] == Hold(after)
+
+
+def held_behind(exchange):
+    """How many bytes leave before and after the hold, which is there once."""
+    plan = effects(exchange, join=True)
+    at = [type(effect) for effect in plan].index(Hold)
+    assert [type(effect) for effect in plan].count(Hold) == 1
+    return tuple(sum(len(one.data) for one in part if isinstance(one, Send)) for part in (plan[:at], plan[at:]))
+
+
+@pytest.mark.parametrize(("pieces", "number"), [(WHOLE, 1), (CHARACTER, 3)], ids=["in one", "in three"])
+def test_what_is_behind_all_that_a_stream_says_leaves_once_that_is_shown(pieces, number):
+    exchange = replace(answer(CODEC_STREAM, chunking=pieces), shown=object())
+    said = [n for n, chunk in enumerate(exchange.chunks, start=1) if CODEC.says(chunk)]
+    assert len(said) == number
+    before = sum(map(len, exchange.frames[: said[-1]]))
+    assert held_behind(exchange) == (before, len(exchange.joined() + exchange.trailer) - before)
+    assert at_once(exchange) is None
+
+
+def test_where_nothing_is_behind_it_the_end_itself_waits():
+    whole, shown = watched(), object()
+    said = next(n for n, chunk in enumerate(whole.chunks, start=1) if CODEC.says(chunk))
+    short = {"payloads": lambda: whole.chunks[:said], "apart": lambda: whole.frames[:said], "trailer": b""}
+    assert effects(replace(whole, shown=shown, **short))[-2:] == (Send(whole.frames[said - 1]), Hold(shown))
+
+
+def test_a_body_and_a_stream_that_says_nothing_or_breaks_wait_for_nothing_to_be_shown():
+    silent = answer(Reply((Text(""),)))
+    for exchange in (body(), silent, watched(broken=Cut(after_chunks=2)), watched(broken=Cut(after_bytes=10**6))):
+        assert Hold not in kinds(replace(exchange, shown=object()))
+
+
+def test_the_first_chunk_that_says_something_is_told_before_the_last_one_is_shown():
+    exchange = watched(reached=lambda: None, after=(after := object()), shown=(shown := object()))
+    at = kinds(exchange).index(Reached)
+    assert effects(exchange)[at + 1 : at + 3] == (Hold(after), Hold(shown))
+
+
+def test_a_stream_that_breaks_before_it_says_anything_reaches_nothing():
+    exchange = watched(reached=lambda: None, broken=Cut(after_chunks=0))
+    assert Reached not in kinds(exchange)

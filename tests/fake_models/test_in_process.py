@@ -6,7 +6,7 @@ from shells import Bench
 
 from fake_models.chunking import CHARACTER
 from fake_models.errors import ModelError, StreamBroken
-from fake_models.in_process import CallableModel
+from fake_models.in_process import TURNS, CallableModel
 from fake_models.messages import Cut, ErrorReply, Reply, Stall, Text, ToolCall
 from fake_models.script import Turn
 
@@ -187,7 +187,8 @@ def test_a_cancelled_task_leaves_the_silence_as_a_client_does():
 
     async def leave():
         asking = asyncio.create_task(CallableModel(endpoint).amodel(BODY))
-        await asyncio.sleep(0)
+        for _ in range(TURNS + 1):
+            await asyncio.sleep(0)
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
 

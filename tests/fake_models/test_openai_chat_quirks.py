@@ -41,6 +41,7 @@ HEARD = {
         ],
         JOINED,
     ),
+    "calls_interleaved": ([OPEN, SAID, TWO[0], TWO[2], TWO[1], TWO[3], END], JOINED),
     "text_after_calls": ([OPEN, *TWO, SAID, END], JOINED),
     "ids_repeated": (
         [
@@ -54,6 +55,18 @@ HEARD = {
         ],
         # The client joins names and ids as it joins arguments.
         [("call_1call_1", "looklook", LOOK), ("call_2call_2", "sendsend", SEND)],
+    ),
+    "ids_empty": (
+        [
+            OPEN,
+            SAID,
+            TWO[0],
+            (None, [(0, "", None, LOOK)], None),
+            TWO[2],
+            (None, [(1, "", None, SEND)], None),
+            END,
+        ],
+        JOINED,
     ),
     "index_zero": ([OPEN, SAID, *moved(0), END], [("call_1call_2", "looksend", LOOK + SEND)]),
     "no_index": ([OPEN, SAID, *moved(None), END], TypeError),

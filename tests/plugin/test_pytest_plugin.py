@@ -99,6 +99,16 @@ def test_where_nothing_of_the_agent_could_be_judged_the_test_is_skipped_with_the
     result.stdout.fnmatch_lines(["SKIPPED*two-calls?blocking?: nothing that the agent did could be judged (*ACT-1: *"])
 
 
+def test_what_the_agent_does_not_have_is_skipped_and_told_in_the_summary(project):
+    cancelled = TWO_CALLS.replace("    model:", "    cancel: in_tools\n    model:", 1)
+    (project.path / "two-calls.yaml").write_text(cancelled, "utf-8")
+    result = project.runpytest(*agent("keeps", "-rs"))
+    result.assert_outcomes(skipped=1)
+    lacks = "not played, since the agent does not have capability cancel"
+    result.stdout.fnmatch_lines([f"SKIPPED*two-calls?blocking?: {lacks}"])
+    result.stdout.fnmatch_lines(["not played conformance::two-calls?blocking?: capability cancel"])
+
+
 def test_a_warning_stands_in_the_summary_and_fails_only_when_strict(project):
     one = ("--conformance-agent", "python:keeps:AGENT", "--conformance-scenarios", "ids-repeated-across-rounds")
     result = project.runpytest(*one)

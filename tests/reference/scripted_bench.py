@@ -61,7 +61,7 @@ class Script:
             raise reply
         return reply
 
-    def call_tool(self, name, arguments, call_id):
+    def call_tool(self, name, arguments, call_id, within_s=None):
         self.ran.append((name, dict(arguments), call_id))
         value = self.tools[name]
         if isinstance(value, Exception):
@@ -79,8 +79,8 @@ class Script:
         def stream(sent, headers=None):
             yield from chunks(self.answer(sent, headers))
 
-        async def acall_tool(name, arguments, call_id):
-            return self.call_tool(name, arguments, call_id)
+        async def acall_tool(name, arguments, call_id, within_s=None):
+            return self.call_tool(name, arguments, call_id, within_s)
 
         async def asleep(delay_s):
             self.slept.append(delay_s)

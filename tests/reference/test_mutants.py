@@ -1,3 +1,4 @@
+import asyncio
 import re
 from dataclasses import fields
 
@@ -14,13 +15,14 @@ def test_every_mutant_has_a_name_of_its_own():
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_mutant_tells_its_fault_its_finding_and_a_public_report(mutant):
-    assert mutant.fault.endswith(".")
-    assert mutant.says
-    re.compile(mutant.says)
-    assert mutant.evidence
-    assert all(re.fullmatch(r"https://github\.com/[^/]+/[^/]+/(issues|pull)/\d+", link) for link in mutant.evidence)
+def test_every_mutant_tells_its_fault_its_finding_and_a_public_report():
+    for mutant in MUTANTS:
+        assert mutant.fault.endswith("."), mutant.name
+        assert mutant.says, mutant.name
+        assert re.compile(mutant.says), mutant.name
+        assert mutant.evidence, mutant.name
+    links = [link for mutant in MUTANTS for link in mutant.evidence]
+    assert [one for one in links if not re.fullmatch(r"https://github\.com/[^/]+/[^/]+/(issues|pull)/\d+", one)] == []
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
@@ -28,7 +30,8 @@ def test_a_mutant_is_an_agent_that_declares_a_dialect_and_begins_a_run(mutant):
     agent = mutant.make()
     dialect(agent.info.dialect)
     runner = agent.open(Script(body("fine"), body("fine")).bench())
-    assert next(iter(runner.run(asked_for()))) is not None
+    begun = runner.run(asked_for())
+    assert (asyncio.run(anext(begun)) if hasattr(begun, "__aiter__") else next(iter(begun))) is not None
 
 
 def test_every_part_of_the_loop_is_exchanged_by_some_mutant():
@@ -45,10 +48,10 @@ def test_the_reference_declares_only_what_differs_from_the_recommended_dialect()
     assert set(REFERENCE.info.dialect) == {"exceptions"}
 
 
-@pytest.mark.parametrize("declared", sensible_dialects(), ids=str)
-def test_a_dialect_to_play_is_one_that_may_be_declared(declared):
-    dialect(declared)
-    assert set(declared) <= set(BY_NAME)
+def test_every_dialect_to_play_is_one_that_may_be_declared():
+    for declared in sensible_dialects():
+        dialect(declared)
+        assert set(declared) <= set(BY_NAME)
 
 
 def test_no_dialect_to_play_stands_twice():

@@ -6,7 +6,7 @@ from scripted_bench import KEY, LOOK, Script, asked_for, body, drained, played
 
 from conformance.agent_side import Outcome, ToolFailed
 from conformance.reference.agent import reference
-from conformance.reference.loop import LimitReached, ModelFailed, ToolCallFailed
+from conformance.reference.ending import LimitReached, ModelFailed, ToolCallFailed
 from fake_models.errors import ModelError, StreamBroken
 
 CALL = body(calls=[("look", '{"at":"x"}', "c1")])

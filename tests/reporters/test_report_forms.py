@@ -51,6 +51,7 @@ PLAY = {
     "retries",
     "attempts",
     "tools_run",
+    "ledger",
     "results",
     "runs_detail",
 }
@@ -58,7 +59,9 @@ PLAY = {
 
 def test_the_json_report_has_exactly_the_documented_keys():
     data = json.loads(json_text(made(rule("RUN-1", OK, Finding("Broken.", 2, (1,))))))
-    assert set(data) == {"kit", "agent", "profile", "dialect", "runs", "rules", "areas", "totals"}
+    assert set(data) == {
+        *("kit", "agent", "profile", "dialect", "runs", "rules", "areas", "totals", "matrix", "ledgers")
+    }
     assert set(data["runs"][0]) == PLAY
     result = data["runs"][0]["results"][0]
     assert set(result) == {"rule", "level", "verdict", "reason", "findings"}
@@ -200,3 +203,25 @@ def test_a_reason_for_which_many_scenarios_could_not_run_is_told_once():
     assert text.count("no agent there") == 1
     assert "another reason" in text
     assert "2 more scenarios could not run for a reason that stands above" in text
+
+
+def test_the_matrix_and_the_ledgers_are_printed_where_they_are_asked_for():
+    rep = made(rule("RUN-1", OK), cells=("blocking", "streaming/whole"))
+    text = terminal(rep, {}, str, matrix=True)
+    assert "ended by   what a program reads          runs   first\n" in text
+    assert "answered   RUN_FINISHED, says answered      2   r1 of told, blocking\n" in text
+    assert "  results that reached the model: 0 of 0\n" in text
+    plain = terminal(rep, {}, str)
+    assert "ended by" not in plain
+    assert "ledgers" not in plain
+
+
+def test_beyond_four_cells_a_scenario_has_a_line_and_its_worst_verdict_comes_first():
+    cells = ("blocking", "streaming/whole", "streaming/token", "streaming/byte", "streaming/adversarial:1")
+    breaks, holds = rule("RUN-1", Finding("Broken.", 1)), rule("RUN-1", OK)
+    plays = [Played("told", cell, judge(told(), [breaks if cell == cells[-1] else holds])) for cell in cells]
+    text = terminal(report({}, {}, plays, [holds]), {}, str)
+    assert "told       fail in streaming/adversarial:1; pass in 4 cells\n" in text
+    assert "streaming/token" not in text.partition("told  ")[2].partition("\n")[0]
+    few = terminal(report({}, {}, plays[:4], [holds]), {}, str)
+    assert "told       pass       pass              pass              pass\n" in few

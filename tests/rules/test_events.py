@@ -426,6 +426,21 @@ def test_evt_6_arguments_that_are_no_object_may_be_shown_as_they_are_or_as_none(
     assert 'with {"n": 1}' in only("EVT-6", odd('{"n": 1}')).message
 
 
+@pytest.mark.parametrize(("cancelled", "right"), [(True, True), (False, False)])
+def test_evt_6_of_a_reply_that_a_cancelled_run_stopped_hearing_half_a_call_may_be_shown(cancelled, right):
+    s = Story()
+    s.event("RUN_STARTED")
+    s.ask()
+    s.reply(calls=[("look", {"n": 1}, "c1")])
+    if cancelled:
+        s.record("kit", "cancel", run="r1", point="stream")
+    s.event("TOOL_CALL_START", toolCallId="c1", toolCallName="look")
+    s.event("TOOL_CALL_ARGS", toolCallId="c1", delta='{"n')
+    s.event("TOOL_CALL_END", toolCallId="c1")
+    s.event("RUN_FINISHED", outcome={"type": "cancelled"})
+    assert (findings("EVT-6", s) == []) is right
+
+
 def test_evt_6_half_a_call_of_a_broken_reply_may_be_shown_as_far_as_it_came():
     s = Story()
     s.event("RUN_STARTED")

@@ -366,15 +366,75 @@ def test_a_large_result_may_be_cut():
     assert judged("HIS-10", s) == []
 
 
-def test_a_result_dropped_by_a_compaction_is_not_owed():
+LONG = text("Earlier: " + "many ships came and went. " * 9)
+
+
+def shortened(*, digested, after, refused=True, value="B-77"):
+    """A result, a request that is too long, a compaction that is asked with `digested`, and the request after it."""
     s = Story(dialect={"side_calls": {"compaction": [{"text": "Summarise"}]}})
-    s.ask()
+    s.ask(messages=[LONG, USER])
     s.reply(calls=[("look", {}, "c1")])
-    s.execute("look", {}, "c1", 42)
-    s.ask(messages=[text("Summarise")])
+    s.execute("look", {}, "c1", value)
+    whole = [LONG, USER, assistant(("look", "{}", "c1")), tool("c1", value)]
+    if refused:
+        s.ask(messages=whole)
+        s.fail(status=400, message="Too long.", code="context_length_exceeded")
+    s.ask(messages=[text(f"Summarise: {digested}")])
     s.reply("short", keep=False)
-    s.ask(messages=[USER])
-    assert judged("HIS-10", s) == []
+    s.ask(messages=after)
+    return s
+
+
+CALLED = assistant(("look", "{}", "c1"))
+
+
+def test_a_result_that_a_compaction_has_read_is_not_owed():
+    for refused in (True, False):
+        told = judged("HIS-10", shortened(digested="look gave B-77", after=[USER], refused=refused))
+        assert told == ([OK] if refused else [])
+
+
+def test_a_result_that_a_compaction_drops_before_any_model_has_read_it_is_found():
+    for refused in (True, False):
+        found = judged("HIS-10", shortened(digested="many ships", after=[USER], refused=refused))[-1]
+        assert (
+            'which no model has read yet, and the history that was made smaller behind it lacks "B-77"' in found.message
+        )
+
+
+def test_a_small_result_that_became_a_sentence_about_its_size_is_found():
+    after = [USER, CALLED, tool("c1", "The result was too large.")]
+    assert "which no model has read yet" in judged("HIS-10", shortened(digested="many ships", after=after))[-1].message
+
+
+def test_a_result_that_outlives_a_compaction_is_right():
+    after = [USER, CALLED, tool("c1", "B-77")]
+    assert judged("HIS-10", shortened(digested="many ships", after=after)) == [OK, OK]
+    assert judged("HIS-10", shortened(digested="many ships", after=after, refused=False)) == [OK, OK]
+
+
+def test_a_result_that_is_told_in_other_words_behind_a_compaction_is_left_alone():
+    after = [USER, text("The berth is booked as B-77.", "system")]
+    assert judged("HIS-10", shortened(digested="many ships", after=after, refused=False)) == []
+
+
+def test_a_result_that_is_much_of_the_history_may_go_with_it():
+    for after in ([USER], [USER, CALLED, tool("c1", "The result was too large.")]):
+        assert judged("HIS-10", shortened(digested="many ships", after=after, refused=False, value="B" * 60)) == []
+
+
+def test_a_result_that_was_read_once_may_go():
+    s = Story(dialect={"side_calls": {"compaction": [{"text": "Summarise"}]}})
+    s.ask(messages=[LONG, USER])
+    s.reply(calls=[("look", {}, "c1")])
+    s.execute("look", {}, "c1", "B-77")
+    s.ask(messages=[LONG, USER, CALLED, tool("c1", "B-77")])
+    s.reply(calls=[("look", {}, "c2")])
+    s.execute("look", {}, "c2", "B-78")
+    s.ask(messages=[text("Summarise: many ships")])
+    s.reply("short", keep=False)
+    s.ask(messages=[USER, assistant(("look", "{}", "c2")), tool("c2", "B-78")])
+    assert judged("HIS-10", s) == [OK, OK, OK]
 
 
 def stopped(*, messages=None, capabilities=None, raised=False):
@@ -442,3 +502,29 @@ def test_a_call_in_the_very_last_reply_owes_nothing_yet():
     assert judged("HIS-4", s) == []
     s.execute("look", {}, "c1", 42)
     assert judged("HIS-10", s) == []
+
+
+@pytest.mark.parametrize("end", ["cancelled", "returned"])
+def test_a_waiting_call_may_be_taken_back_with_the_run_that_was_to_go_on_with_it(end):
+    pay = {"description": "Pays.", "parameters": {"type": "object"}, "returns": 1, "approval": True}
+    runs = [{"user": "What is it?", "model": [{"answer": "x"}]} for _ in range(3)]
+    s = Story(
+        tools={"pay": pay}, capabilities={"sessions": True, "approval": True, "cancel": True}, scenario={"runs": runs}
+    )
+    s.ask()
+    s.reply(calls=[("pay", {}, "c1")], keep=False)
+    s.event("RUN_FINISHED", outcome={"type": "interrupt", "interrupts": [{"id": "i1", "toolCallId": "c1"}]})
+    s.outcome("waiting")
+    s.end()
+    s.begin(None)
+    s.records[-1].data["input"]["resume"] = [{"interruptId": "i1", "status": "resolved", "payload": {"approved": True}}]
+    if end == "cancelled":
+        s.record("kit", "cancel", run="r2", point="in_tools")
+        s.outcome("interrupted")
+    else:
+        s.outcome("error")
+    s.end()
+    s.begin("And now?")
+    s.ask()
+    s.reply("43")
+    assert (judged("HIS-4", s) == []) is (end == "cancelled")

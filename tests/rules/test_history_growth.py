@@ -210,7 +210,18 @@ def test_an_attempt_is_no_further_request():
 
 
 def test_loops_that_share_a_run_are_not_compared():
-    assert judged("HIS-6", two(ROUND, [user("A child's task")], capabilities={"subagents": True})) == []
+    child = {"knobs": {"subagents": {"scout": {"description": "Looks.", "max_iters": 2, "tools": ["look"]}}}}
+    story = {"capabilities": {"subagents": True}, "scenario": child}
+    s = Story(**story)
+    s.ask()
+    s.reply(calls=[("scout", {"task": "A child's task"}, "p1")])
+    s.ask(messages=[user("A child's task")])
+    assert judged("HIS-6", s) == []
+    assert len(messages("HIS-6", two(ROUND, [USER, *NEXT], **story))) == 1
+
+
+def test_an_agent_that_could_run_others_and_does_not_is_compared():
+    assert len(messages("HIS-6", two(ROUND, [USER, *NEXT], capabilities={"subagents": True}))) == 1
 
 
 def test_a_text_that_is_continued_in_its_place_is_right():

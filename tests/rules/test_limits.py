@@ -106,10 +106,22 @@ def test_a_round_after_an_answer_is_told_with_the_answer():
 
 
 def test_a_completion_gate_may_send_an_answer_back():
-    s = answered(1, max_iters=5, capabilities={"completion_gate": {"retries": 1}})
+    s = answered(
+        1,
+        max_iters=5,
+        capabilities={"completion_gate": {"retries": 1}},
+        scenario={"knobs": {"gate": {"tool": "look"}}},
+    )
     s.ask()
     s.reply(text="And more.")
     assert judged("LIM-1", s) == []
+
+
+def test_a_gate_that_nobody_asked_for_sends_no_answer_back():
+    s = answered(1, max_iters=5, capabilities={"completion_gate": {"retries": 1}})
+    s.ask()
+    s.reply(text="And more.")
+    assert "m2 is one more round" in said("LIM-1", s).message
 
 
 def test_ending_as_limit_before_n_rounds_breaks_the_budget():
@@ -368,6 +380,43 @@ def test_a_round_that_lacks_a_tool_is_told_with_it():
     s.ask(tools=["look"])
     s.reply(text="42")
     assert said("LIM-9", s).message.startswith("m2 (round 2 of run r1) offers ['look'], expected ['read'] as well")
+
+
+@pytest.mark.parametrize(("failures", "right"), [(1, False), (2, True)])
+def test_a_circuit_breaker_takes_a_tool_away_when_it_failed_as_often_as_declared(failures, right):
+    breaker = {"circuit_breaker": {"kind": "consecutive", "threshold": 2, "recovery_s": 30}}
+    s = Story(max_iters=5, tools=TWO, capabilities=breaker)
+    for number in range(failures):
+        s.ask()
+        s.reply(calls=[("read", {}, f"c{number}")])
+        s.execute("read", {}, f"c{number}", error=("Down", "no answer"))
+    s.ask(tools=["look"])
+    s.reply(text="42")
+    assert (judged("LIM-9", s) == [OK] * (failures + 1)) is right
+
+
+CHILDREN = {"knobs": {"subagents": {"scout": {"description": "Scouts.", "max_iters": 2, "tools": ["look"]}}}}
+
+
+@pytest.mark.parametrize(("side", "judges"), [("auxiliary", True), (None, False)])
+def test_rounds_are_counted_where_a_childs_calls_are_told_apart(side, judges):
+    s = Story(max_iters=1, capabilities={"subagents": True}, scenario=CHILDREN)
+    s.ask()
+    s.reply(calls=[("scout", {"task": "Look around."}, "p1")])
+    s.ask(messages=[{"role": "user", "content": "Look around."}], side=side)
+    s.reply(text="All quiet.", keep=False)
+    s.answer("p1", "All quiet.")
+    s.ask()
+    s.reply(calls=[("look", {}, "c1")])
+    s.execute("look", {}, "c1", 42)
+    s.ask(tools=None)
+    s.reply(text="It is quiet.")
+    assert any(isinstance(one, Finding) for one in judged("LIM-1", s)) is judges
+
+
+def test_an_agent_that_has_children_and_calls_none_is_bound_by_its_limit():
+    s = rounds(3, max_iters=2, capabilities={"subagents": True}, scenario=CHILDREN)
+    assert isinstance(judged("LIM-1", s)[0], Finding)
 
 
 def test_a_prefix_and_more_tools_are_right():

@@ -140,6 +140,19 @@ def test_a_call_of_a_broken_reply_that_runs_is_found():
     assert found.seq == 5
 
 
+def test_a_stream_that_is_given_up_and_ends_when_nobody_looks_any_more_was_asked_for_again():
+    s = Story()
+    s.ask(extra={"stream": True})
+    fault = {"error_event": {"error": {"status": 529, "message": "", "type": None, "code": None}, "after_chunks": 2}}
+    s.reply("It is", fault=fault, done=False, keep=False)
+    s.ask(again=True, retry_header=1)
+    s.reply("42")
+    s.outcome("answered", text="42")
+    s.end()
+    s.record("model", "reply_done", call="m1", bytes=10, by="kit")
+    assert judged("REC-7", s) == [OK]
+
+
 def test_a_call_that_ran_before_the_stream_ended_is_not_held_against_who_did_not_wait():
     s = Story()
     s.ask(extra={"stream": True})

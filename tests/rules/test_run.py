@@ -335,8 +335,11 @@ def test_run_3_what_only_the_agent_knows_is_believed(story):
     assert judged("RUN-3", story) == [OK]
 
 
-def last(reply, *, said="answered", dialect=None, capabilities=None, **fields):
-    s = Story(dialect=dialect, capabilities=capabilities)
+GATED = {"capabilities": {"completion_gate": {"retries": 1}}, "scenario": {"knobs": {"gate": {"tool": "look"}}}}
+
+
+def last(reply, *, said="answered", dialect=None, capabilities=None, scenario=None, **fields):
+    s = Story(dialect=dialect, capabilities=capabilities, scenario=scenario)
     s.ask()
     s.reply(reply, **fields)
     s.outcome(said, text=reply or None)
@@ -350,7 +353,7 @@ def last(reply, *, said="answered", dialect=None, capabilities=None, **fields):
         last("The ans", stop="filter"),
         last("", dialect={"empty_response": "finish"}),
         last("42", stop="tool_calls"),
-        last("42", said="gate", capabilities={"completion_gate": {"retries": 1}}),
+        last("42", said="gate", **GATED),
         last("42", said="guard", capabilities={"guards": {"token_budget": 1}}),
     ],
     ids=["cut by length", "cut by a filter", "empty under finish", "a text that stops for calls", "a gate", "a guard"],
@@ -879,8 +882,13 @@ def test_run_10_the_first_cause_counts():
 
 
 def test_run_10_a_gate_may_refuse_an_answer():
-    s = last("42", said="gate", capabilities={"completion_gate": {"retries": 1}})
+    s = last("42", said="gate", **GATED)
     assert judged("RUN-10", s) == []
+
+
+def test_run_3_a_gate_that_nobody_asked_for_refuses_no_answer():
+    s = last("42", said="gate", capabilities={"completion_gate": {"retries": 1}})
+    assert only("RUN-3", s).message == "run r1 says 'gate', but the model calls show 'answered' (see m1)"
 
 
 def test_run_10_without_a_failure_or_a_limit_there_is_nothing_to_turn():
@@ -894,6 +902,14 @@ def test_run_3_an_error_that_nothing_explains_is_warned_of():
     finding = only("RUN-3", s)
     assert finding.message == "run r1 ended as error ('no idea'), but nothing that was seen had failed"
     assert finding.level == SHOULD
+
+
+def test_run_3_a_broken_history_that_was_given_explains_an_error():
+    s = Story()
+    s.records[0].data["input"]["messages"].insert(0, {"id": "t", "role": "tool", "toolCallId": "c0", "content": "42"})
+    s.event("RUN_STARTED")
+    s.raises("UserError", "a result has no call")
+    assert judged("RUN-3", s) == [OK]
 
 
 def test_run_3_an_error_after_a_failed_tool_explains_itself():
@@ -965,7 +981,13 @@ def test_run_3b_a_flag_speaks_of_the_cut(reason, told):
 def test_run_4_an_observer_that_breaks_the_run_is_one_that_was_declared():
     spreads = {"listener_errors": "propagate"}
     assert findings("RUN-4", answered(terminal="RUN_ERROR", dialect=spreads))
-    assert judged("RUN-4", answered(terminal="RUN_ERROR", dialect=spreads, capabilities={"callbacks": True})) == [OK]
+    hooks = {"dialect": spreads, "capabilities": {"callbacks": True}}
+    broken, sound = (
+        {"knobs": {"callbacks": [{"hook": "after_tool", "does": does}]}, "tools": {}} for does in ("raise", "tell")
+    )
+    assert judged("RUN-4", answered(terminal="RUN_ERROR", scenario=broken, **hooks)) == [OK]
+    assert findings("RUN-4", answered(terminal="RUN_ERROR", scenario=sound, **hooks))
+    assert findings("RUN-4", answered(terminal="RUN_ERROR", **hooks))
 
 
 @pytest.mark.parametrize(
@@ -1045,3 +1067,21 @@ def test_run_3_leaves_open_what_looks_empty_and_is_declared_not_to_be(kind):
     s.reply(keep=False)
     s.outcome(kind)
     assert judged("RUN-3", s) == []
+
+
+EVERYTHING = {"guards": {"max_tool_calls": "caller"}, "callbacks": True, "approval": True}
+
+
+@pytest.mark.parametrize("kind", ["guard", "waiting"])
+def test_run_3_an_answer_is_no_other_outcome_because_the_agent_could_have_one(kind):
+    found = findings("RUN-3", answered(said=kind, capabilities=EVERYTHING))
+    assert f"says {kind!r}, but the model calls show 'answered'" in found[0].message
+
+
+def test_run_3_a_tool_that_never_came_back_is_a_failure():
+    s = Story()
+    s.event("RUN_STARTED")
+    s.ask()
+    s.reply(calls=[("look", {}, "c1")])
+    s.execute("look", {}, "c1")
+    assert judged("RUN-3", ending(s, "RUN_ERROR", "error", reason="look timed out")) == [OK]

@@ -102,6 +102,13 @@ def test_a_refusal_that_the_first_run_met_as_well_is_no_heritage():
     assert judged("RUN-7", s) == []
 
 
+def test_a_store_that_a_crash_left_behind_may_be_refused():
+    s = two_runs(how="died")
+    s.record("kit", "kill", run="r1", point="in_tools")
+    s.raises("UserError", "a call is open")
+    assert judged("RUN-7", s) == []
+
+
 def test_a_session_that_asks_nothing_any_more_is_lost():
     s = two_runs()
     s.raises("IllegalState", "a call is pending")

@@ -138,7 +138,8 @@ def test_a_port_that_is_taken_is_exit_code_2_with_what_to_do():
     assert "give another port" in said
 
 
-RESUMED = TIDE.replace("id: tide", "id: resumed") + "  - resume: {approved: true}\n    model: [{say: ok}]\n"
+WAITS = TIDE.replace("id: tide", "id: resumed").replace("  tide:\n", "  tide:\n    approval: true\n")
+RESUMED = WAITS + "  - resume: [{approved: true}]\n    model: [{say: ok}]\n"
 
 
 @pytest.mark.parametrize(

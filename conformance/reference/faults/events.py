@@ -172,3 +172,81 @@ def no_usage_after_the_marker(_run: Run) -> Shown:
 def of_the_first_run(run: Run) -> Shown:
     """Every event that names a run names the session instead."""
     return spoiled(lambda event: ({**event, "runId": run.thread} if "runId" in event else event,))(run)
+
+
+def last_step_again(_run: Run) -> Shown:
+    """At the limit the result of the last call is shown once more."""
+    told: list[Item] = []
+
+    def show(item: Item) -> Iterable[Item]:
+        if _is("TOOL_CALL_RESULT")(item):
+            told[:] = [item]
+        if _is("RAW")(item):
+            yield from told
+        yield item
+
+    return show
+
+
+def call_under_two_ids(_run: Run) -> Shown:
+    """Each call is shown as it is spelled, and once more under another id when it is whole."""
+    told: list[Item] = []
+
+    def show(item: Item) -> Iterable[Item]:
+        yield item
+        if _is("TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END")(item):
+            told.append({**item, "toolCallId": f"{item['toolCallId']}-whole"})
+        if _is("TOOL_CALL_END")(item):
+            yield from told
+            told.clear()
+
+    return show
+
+
+def _again_without_arguments(event: dict[str, Any]) -> Iterable[Item]:
+    yield event
+    if event["type"] == "TOOL_CALL_RESULT":
+        yield {"type": "TOOL_CALL_START", "toolCallId": event["toolCallId"], "toolCallName": "the same"}
+        yield {"type": "TOOL_CALL_END", "toolCallId": event["toolCallId"]}
+
+
+def one_message_for_all_texts(_run: Run) -> Shown:
+    """Every text of the run is shown as one message, and the calls between them are not."""
+    opened: list[str] = []
+
+    def show(item: Item) -> Iterable[Item]:
+        kind = item["type"] if isinstance(item, dict) else ""
+        if kind.startswith("TOOL_CALL_") or (kind == "TEXT_MESSAGE_START" and opened) or kind == "TEXT_MESSAGE_END":
+            return
+        if kind == "TEXT_MESSAGE_START":
+            opened.append(item["messageId"])
+        if kind == "RUN_FINISHED":
+            yield from ({"type": "TEXT_MESSAGE_END", "messageId": one} for one in opened)
+        yield {**item, "messageId": opened[0]} if kind == "TEXT_MESSAGE_CONTENT" else item
+
+    return show
+
+
+again_without_arguments = spoiled(_again_without_arguments)
+closed_behind_the_end = _held("TEXT_MESSAGE_END", _is("RUN_ERROR", "RUN_FINISHED"), lost=_never, after=True)
+unknown_left_open = _held(
+    "TOOL_CALL_END",
+    _is("TOOL_CALL_RESULT", "RUN_FINISHED"),
+    lost=lambda item: _is("TOOL_CALL_RESULT")(item) and item["content"].startswith("Error: UnknownTool"),
+    after=False,
+)
+
+
+def only_the_last_usage(_run: Run) -> Shown:
+    """Reports of usage wait for the run's end, and the last of them goes out alone."""
+    told: list[Item] = []
+
+    def show(item: Item) -> Iterable[Item]:
+        if _is("CUSTOM")(item) and item["name"] == "token_usage":
+            told[:] = [item]
+            return
+        if _is("RUN_FINISHED", "RUN_ERROR")(item):
+            yield from told
+        yield item
+
+    return show

@@ -7,6 +7,7 @@ from typing import Any
 from conformance.reference.acting import result_text
 from conformance.reference.hearing import Said
 from conformance.reference.history import Message, compacted, round_messages, turns
+from conformance.reference.run import Run
 
 Tools = Mapping[str, Mapping[str, Any]]
 
@@ -72,3 +73,24 @@ def calls_outlive_their_results(messages: Sequence[Message], digest: str | None)
     _, found = turns(messages)
     calls = [message for turn in found[:-1] for message in turn if message.get("tool_calls")]
     return [*calls[-1:], *compacted(messages, digest)]
+
+
+def arguments_emptied(said: Said, results: Sequence[str]) -> list[Message]:
+    asked, *answered = round_messages(said, results)
+    for one in asked.get("tool_calls", ()):
+        one["function"]["arguments"] = "{}"
+    return [asked, *answered]
+
+
+def words_beside_calls_dropped(said: Said, results: Sequence[str]) -> list[Message]:
+    asked, *answered = round_messages(said, results)
+    return [{**asked, "content": None} if said.calls else asked, *answered]
+
+
+def results_of_any_size(_run: Run, text: str) -> str:
+    return text
+
+
+def results_cut_without_a_word(run: Run, text: str) -> str:
+    window = run.given.model.get("context_window")
+    return text if window is None else text[: int(window)]

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from conformance.reference.asking import SPOKEN, ask, summary_body
+from conformance.reference.asking import SPOKEN, ask, regular_body, summary_body
+from conformance.reference.calling import act
 from conformance.reference.failing import Failure
 from conformance.reference.hearing import Said
-from conformance.reference.loop import LOG, act, at_the_limit
+from conformance.reference.limiting import LOG, at_the_limit
 from conformance.reference.run import Ending, Run
 from conformance.reference.steps import Steps
 
@@ -58,3 +59,29 @@ def limit_warns(run: Run) -> None:
 
 def limit_unlogged(_run: Run) -> None:
     return
+
+
+def the_last_result_answers(run: Run) -> Steps[Ending]:
+    yield from ()  # asks for nothing
+    return Ending("answered", "finished", text=run.last_result)
+
+
+def the_first_summary_lifts_the_limit(run: Run) -> Steps[Ending]:
+    heard = yield from ask(run, summary_body(run))
+    while isinstance(heard, Said) and heard.calls:
+        yield from act(run, heard)
+        heard = yield from ask(run, regular_body(run, ()))
+    return Ending("limit", "finished", text=None if isinstance(heard, Failure) else heard.text)
+
+
+def the_summary_is_overwritten(run: Run) -> Steps[Ending]:
+    ending = yield from at_the_limit(run)
+    heard = yield from ask(run, regular_body(run, ()))
+    return ending if isinstance(heard, Failure) else replace(ending, text=heard.text)
+
+
+def summary_of_the_last_round(run: Run) -> dict[str, Any]:
+    body = summary_body(run)
+    acted = [at for at, message in enumerate(body["messages"]) if message.get("tool_calls")]
+    old = range(acted[0], acted[-1]) if acted else ()
+    return {**body, "messages": [message for at, message in enumerate(body["messages"]) if at not in old]}

@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.agent_side import Bench
 from conformance.dialect import Dialect
-from conformance.reference import loop
+from conformance.reference import recovering
 from conformance.reference.failing import Failure, failure
 from conformance.reference.hearing import Said
 from fake_models.errors import ModelError, StreamBroken
@@ -19,7 +19,7 @@ Tools = Mapping[str, Mapping[str, Any]]
 def zero_is_empty(heard: Said | Failure, dialect: Dialect) -> str | None:
     if isinstance(heard, Said) and not heard.calls and heard.text.strip() in ("0", "."):
         return "empty"
-    return loop.trouble(heard, dialect)
+    return recovering.trouble(heard, dialect)
 
 
 def tokens_are_an_overflow(error: Exception) -> Failure:
@@ -34,8 +34,13 @@ def overflow_is_transient(error: Exception) -> Failure:
 
 
 def cut_is_whole(heard: Said | Failure, dialect: Dialect) -> str | None:
-    found = loop.trouble(heard, dialect)
+    found = recovering.trouble(heard, dialect)
     return None if found == "length" and isinstance(heard, Said) and heard.calls else found
+
+
+def no_call_is_no_answer(heard: Said | Failure, dialect: Dialect) -> str | None:
+    promised = isinstance(heard, Said) and heard.stop == "tool_calls" and not heard.calls
+    return "empty" if promised else recovering.trouble(heard, dialect)
 
 
 def everything_is_transient(error: Exception) -> Failure:

@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance.reference.asking import SUMMARY_INSTRUCTION, attempts, regular_body, summary_body
 from conformance.reference.history import Message
-from conformance.reference.loop import NUDGE
+from conformance.reference.recovering import CONTINUE, NUDGE
 from conformance.reference.run import Run
 
 Tools = Mapping[str, Mapping[str, Any]]
@@ -85,6 +85,39 @@ def words_beside_calls_forgotten(run: Run, nudge: Sequence[Message]) -> dict[str
             {**message, "content": None} if at in acted[:-1] else message for at, message in enumerate(body["messages"])
         ],
     }
+
+
+def system_text_once(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:
+    body = regular_body(run, nudge)
+    return body if run.rounds == 1 else {**body, "messages": [m for m in body["messages"] if m["role"] != "system"]}
+
+
+def answers_forgotten(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:
+    body = regular_body(run, nudge)
+    return {**body, "messages": [m for m in body["messages"] if m["role"] != "assistant" or m.get("tool_calls")]}
+
+
+def run_id_is_a_parameter(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:
+    body = regular_body(run, nudge)
+    return {**body, "tools": [_with_run_id(tool) for tool in body["tools"]]} if "tools" in body else body
+
+
+def _with_run_id(tool: Mapping[str, Any]) -> dict[str, Any]:
+    function, schema = tool["function"], tool["function"]["parameters"]
+    shown = {**schema, "properties": {**schema.get("properties", {}), "run_id": {"type": "string"}}}
+    return {**tool, "function": {**function, "parameters": shown}}
+
+
+def going_on_for_ever(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:
+    run.recovered.pop("length", None)
+    return regular_body(run, nudge)
+
+
+def troubles_set_each_other_back(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:
+    for said, other in ((NUDGE, "length"), (CONTINUE, "empty")):
+        if any(one["content"] == said for one in nudge):
+            run.recovered.pop(other, None)
+    return regular_body(run, nudge)
 
 
 def silence_is_not_mentioned(run: Run, nudge: Sequence[Message]) -> dict[str, Any]:

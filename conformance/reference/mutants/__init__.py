@@ -1,6 +1,27 @@
 """The mutants: the reference loop with one fault each, taken from what was reported of real agents. A table per area of rules."""
 
-from conformance.reference.mutants import acting, events, history, kit, limits, recovery, run, summary, usage
+from conformance.reference.mutants import (
+    acting,
+    answers,
+    approval,
+    callbacks,
+    catalogued,
+    events,
+    gate,
+    guards,
+    history,
+    interrupts,
+    kit,
+    limits,
+    records,
+    recovery,
+    run,
+    sessions,
+    streaming,
+    subagents,
+    summary,
+    usage,
+)
 from conformance.reference.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -12,6 +33,17 @@ MUTANTS: tuple[Mutant, ...] = (
     *acting.MUTANTS,
     *recovery.MUTANTS,
     *usage.MUTANTS,
+    *catalogued.MUTANTS,
+    *callbacks.MUTANTS,
+    *guards.MUTANTS,
+    *gate.MUTANTS,
+    *answers.MUTANTS,
+    *subagents.MUTANTS,
+    *streaming.MUTANTS,
+    *records.MUTANTS,
+    *interrupts.MUTANTS,
+    *approval.MUTANTS,
+    *sessions.MUTANTS,
     *kit.MUTANTS,
 )
 

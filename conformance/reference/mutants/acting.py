@@ -1,6 +1,6 @@
 """Mutants of the acting clauses."""
 
-from conformance.reference.faults import calls, history, replies
+from conformance.reference.faults import calls, history, replies, requests
 from conformance.reference.mutants.mutant import Mutant, mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -19,6 +19,15 @@ MUTANTS: tuple[Mutant, ...] = (
         "never ran|ran with",
         "agentscope-ai/agentscope-java/issues/498",
         checked=calls.arguments_are_lost,
+    ),
+    mutant(
+        "context-fills-in-the-user",
+        "ACT-1",
+        "An argument that is called user_id is the agent's own user, whatever the model said.",
+        "ran with .*user-1.* as the model said it",
+        "vercel/ai/issues/7637",
+        checked=calls.context_fills_in_the_user,
+        eager=True,
     ),
     mutant(
         "failures-are-silent",
@@ -86,6 +95,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "lacks",
         "strands-agents/harness-sdk/issues/702",
         result_text=history.result_is_cut,
+        eager=True,
     ),
     mutant(
         "results-swapped",
@@ -104,6 +114,58 @@ MUTANTS: tuple[Mutant, ...] = (
         act=calls.one_run_per_tool,
     ),
     mutant(
+        "run-id-is-a-parameter",
+        "ACT-11",
+        "The run's id is a parameter of every tool, for the model to fill in.",
+        "with the parameter 'run_id'",
+        "pab1it0/prometheus-mcp-server/pull/95",
+        regular_body=requests.run_id_is_a_parameter,
+    ),
+    mutant(
+        "the-first-id-stays",
+        "ACT-11",
+        "A tool is told of the call that it ran for first, in later runs too.",
+        "was handed the id .* of call .* in r1",
+        "NousResearch/hermes-agent/pull/42451",
+        bench=calls.the_first_id_stays,
+    ),
+    mutant(
+        "results-of-any-size",
+        "ACT-12",
+        "A result joins the history whole, however large it is.",
+        "expected the result to be bounded",
+        "zed-industries/zed/issues/59401",
+        "huggingface/smolagents/pull/2379",
+        bounded=history.results_of_any_size,
+    ),
+    mutant(
+        "results-cut-without-a-word",
+        "ACT-12",
+        "A large result is cut, and nothing says so.",
+        "does not say so",
+        "anomalyco/opencode/issues/4826",
+        bounded=history.results_cut_without_a_word,
+    ),
+    mutant(
+        "last-call-first",
+        "ACT-14",
+        "Calls of one reply run from the last to the first.",
+        "which the model called first",
+        "karthink/gptel/issues/970",
+        declared={"parallel_tools": "sequential"},
+        act=calls.last_call_first,
+    ),
+    mutant(
+        "changes-at-once",
+        "ACT-14",
+        "Calls that change something run at once although only those that read are declared to.",
+        "was still running",
+        "earendil-works/pi/issues/2692",
+        declared={"parallel_tools": "read_only"},
+        behaves={"parallel_tools": "concurrent"},
+        entry="async",
+    ),
+    mutant(
         "failures-begin-the-round-anew",
         "ACT-13",
         "When the request behind a tool fails, the tool runs again before it is sent again.",
@@ -111,6 +173,25 @@ MUTANTS: tuple[Mutant, ...] = (
         "openai/codex/issues/28641",
         "CopilotKit/CopilotKit/issues/2416",
         bench=calls.failures_begin_the_round_anew,
+        eager=True,
+    ),
+    mutant(
+        "broken-connections-begin-the-round-anew",
+        "ACT-13",
+        "When the connection breaks behind a tool, the tool runs again before the request is sent again.",
+        "in between; expected once",
+        "openai/codex/issues/28641",
+        bench=calls.broken_connections_begin_the_round_anew,
+        eager=True,
+    ),
+    mutant(
+        "server-errors-begin-the-round-anew",
+        "ACT-13",
+        "When the server fails behind a tool, the tool runs again before the request is sent again.",
+        "in between; expected once",
+        "CopilotKit/CopilotKit/issues/2416",
+        bench=calls.server_errors_begin_the_round_anew,
+        eager=True,
     ),
     mutant(
         "whole-calls-of-a-broken-stream-run",
@@ -129,5 +210,6 @@ MUTANTS: tuple[Mutant, ...] = (
         "NousResearch/hermes-agent/issues/70724",
         sound_id=history.ids_as_they_come,
         bench=calls.one_result_per_id,
+        eager=True,
     ),
 )

@@ -11,8 +11,10 @@ from functools import partial
 from typing import Any
 
 from conformance.agent_side import Bench, InProcessAgent
-from conformance.reference.agent import reference
+from conformance.reference.agent import Entry, reference
 from conformance.reference.loop import HONEST
+from conformance.reference.run import Session
+from conformance.reference.sessions import one_each
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,8 @@ class Mutant:
 
     `rule` must fail (or warn, where it is a SHOULD) with a finding whose message `says` (a regular expression) fits.
     `evidence` are public reports of the fault. `make` opens the mutant. `scenarios` names those that show it; none: any.
+    `chunkings` are those that do, beside whole chunks.
+    `eager`: it does too much: stops, retries, refuses, cuts or fills in where the honest loop does not, as negative twins show.
     """
 
     name: str
@@ -31,6 +35,8 @@ class Mutant:
     evidence: tuple[str, ...]
     make: Callable[[], InProcessAgent]
     scenarios: tuple[str, ...] = ()
+    chunkings: tuple[str, ...] = ()
+    eager: bool = False
 
 
 def _as_it_is(bench: Bench) -> Bench:
@@ -46,12 +52,25 @@ def mutant(
     declared: Mapping[str, Any] | None = None,
     behaves: Mapping[str, Any] | None = None,
     bench: Callable[[Bench], Bench] = _as_it_is,
+    entry: Entry = "sync",
+    sessions: Callable[[], Callable[[], Session]] = one_each,
+    eager: bool = False,
     **parts: Any,
 ) -> Mutant:
     """
-    Build a mutant from what differs: `parts` of the loop exchanged, the bench wrapped, or another dialect.
+    Build a mutant from what differs: `parts` of the loop exchanged, the bench wrapped, sessions opened otherwise, or another dialect.
 
-    `declared` is what it says of its dialect, `behaves` what it does without saying so. `evidence` are paths on GitHub.
+    `declared` is what it says of its dialect, `behaves` what it does without saying so. `evidence` are paths on GitHub. Tools
+    run at once only where the `entry` is async.
     """
-    make = partial(reference, declared, behaves=behaves, bench=bench, parts=replace(HONEST, **parts))
-    return Mutant(name, rule, fault, says, tuple(f"https://github.com/{one}" for one in evidence), make)
+    make = partial(
+        reference,
+        declared,
+        entry=entry,
+        behaves=behaves,
+        bench=bench,
+        sessions=sessions,
+        parts=replace(HONEST, **parts),
+    )
+    links = tuple(f"https://github.com/{one}" for one in evidence)
+    return Mutant(name, rule, fault, says, links, make, eager=eager)

@@ -1,6 +1,6 @@
 """Mutants of the recovery clauses."""
 
-from conformance.reference.faults import endings, history, replies, requests
+from conformance.reference.faults import calls, endings, history, replies, requests
 from conformance.reference.mutants.mutant import Mutant, mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -36,6 +36,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "sends the request of",
         "SWE-agent/mini-swe-agent/issues/921",
         failure=replies.overflow_is_transient,
+        eager=True,
     ),
     mutant(
         "tokens-are-an-overflow",
@@ -44,6 +45,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "compactions is 1|model_calls is",
         "aaif-goose/goose/issues/11318",
         failure=replies.tokens_are_an_overflow,
+        eager=True,
     ),
     mutant(
         "everything-is-transient",
@@ -52,6 +54,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "had failed with status 4",
         "opendev-to/opendev/pull/207",
         failure=replies.everything_is_transient,
+        eager=True,
     ),
     mutant(
         "only-a-bad-request-is-final",
@@ -60,6 +63,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "had failed with status 4(03|04|22)",
         "opendev-to/opendev/pull/207",
         failure=replies.only_a_bad_request_is_final,
+        eager=True,
     ),
     mutant(
         "a-spent-quota-is-transient",
@@ -68,6 +72,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "no waiting brings a spent quota back",
         "earendil-works/pi/issues/4707",
         failure=replies.a_spent_quota_is_transient,
+        eager=True,
     ),
     mutant(
         "only-the-server-is-transient",
@@ -76,6 +81,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "without another attempt",
         "huggingface/smolagents/issues/2165",
         failure=replies.only_the_server_is_transient,
+        eager=True,
     ),
     mutant(
         "retries-without-a-bound",
@@ -85,6 +91,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "NousResearch/hermes-agent/pull/93308",
         "opendev-to/opendev/pull/207",
         attempts=requests.never_enough,
+        eager=True,
     ),
     mutant(
         "nobody-is-waited-for",
@@ -111,6 +118,14 @@ MUTANTS: tuple[Mutant, ...] = (
         bench=replies.whole_however_it_ended,
     ),
     mutant(
+        "a-clean-end-is-whole",
+        "REC-7",
+        "A stream that just ends is taken for a whole reply, whether or not it gave a reason.",
+        "ended without a finish reason, and r1 ended as answered",
+        "earendil-works/pi/issues/2119",
+        bench=calls.streams_end_well,
+    ),
+    mutant(
         "half-a-batch-runs",
         "REC-7",
         "The calls that were whole when the stream ended run, as if no more had been coming.",
@@ -125,6 +140,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "counted by itself",
         "openclaw/openclaw/issues/150447",
         regular_body=requests.one_counter_for_all,
+        eager=True,
     ),
     mutant(
         "no-attempt-after-silence",
@@ -133,6 +149,45 @@ MUTANTS: tuple[Mutant, ...] = (
         "counted by itself",
         "openclaw/openclaw/issues/150447",
         attempts=requests.no_attempt_after_silence,
+        eager=True,
+    ),
+    mutant(
+        "going-on-for-ever",
+        "REC-10",
+        "A reply that was cut is gone on from as long as there are rounds.",
+        "got nothing but a cut by length",
+        "mastra-ai/mastra/pull/13861",
+        "NousResearch/hermes-agent/issues/72329",
+        declared={"length_stop": "continue"},
+        regular_body=requests.going_on_for_ever,
+        eager=True,
+    ),
+    mutant(
+        "troubles-set-each-other-back",
+        "REC-10",
+        "Each trouble has a counter of its own, which the next trouble of another kind sets back.",
+        "got nothing but an empty reply or a cut by length",
+        "anomalyco/opencode/issues/49414",
+        declared={"length_stop": "continue"},
+        regular_body=requests.troubles_set_each_other_back,
+    ),
+    mutant(
+        "the-reason-decides",
+        "REC-11",
+        "The calls of a reply are dropped unless it says that it stopped for them.",
+        "its reply gave the reason 'stop'",
+        "vercel/workflow/issues/1387",
+        "Mirascope/mirascope/pull/257",
+        act=calls.the_reason_decides,
+    ),
+    mutant(
+        "no-call-is-no-answer",
+        "REC-11",
+        "A text that came with the reason tool_calls and no call is asked for again.",
+        "answered with a text and no call",
+        "mastra-ai/mastra/pull/14187",
+        trouble=replies.no_call_is_no_answer,
+        eager=True,
     ),
     mutant(
         "the-last-result-answers",

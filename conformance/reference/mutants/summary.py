@@ -19,6 +19,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "in the place of round",
         "nugget/thane-ai-agent/issues/72",
         may_begin=rounds.one_round_less,
+        eager=True,
     ),
     mutant(
         "summary-up-to-four-times",
@@ -27,6 +28,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "expected the run to end there",
         "crewAIInc/crewAI/issues/1656",
         at_the_limit=limit.summary_up_to_four_times,
+        eager=True,
     ),
     mutant(
         "summary-calls-run",
@@ -75,5 +77,21 @@ MUTANTS: tuple[Mutant, ...] = (
         "came after the summary request",
         "agentscope-ai/agentscope/issues/1805",
         shown=events.marker_late,
+    ),
+    mutant(
+        "the-summary-is-overwritten",
+        "SUM-2",
+        "After the summary the loop goes on, and what it says later takes the place of the summary.",
+        "expected the run to end there",
+        "crewAIInc/crewAI/issues/3847",
+        at_the_limit=limit.the_summary_is_overwritten,
+    ),
+    mutant(
+        "summary-of-the-last-round",
+        "SUM-5",
+        "The summary is made from the last round alone.",
+        "the summary request .* lacks",
+        "microsoft/autogen/pull/7710",
+        summary_body=limit.summary_of_the_last_round,
     ),
 )

@@ -1,6 +1,6 @@
 """Mutants of the usage clauses."""
 
-from conformance.reference.faults import endings, events
+from conformance.reference.faults import catalogued, endings, events
 from conformance.reference.mutants.mutant import Mutant, mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -28,5 +28,21 @@ MUTANTS: tuple[Mutant, ...] = (
         "genkit-ai/genkit/issues/2325",
         declared={"usage_events": "per_run"},
         finish=endings.last_usage_is_the_total,
+    ),
+    mutant(
+        "only-the-last-call-is-reported",
+        "USE-1",
+        "Only the last call's usage is reported.",
+        "but no usage report",
+        "Mintplex-Labs/anything-llm/issues/6084",
+        shown=events.only_the_last_usage,
+    ),
+    mutant(
+        "running-totals-are-added-up",
+        "USE-1",
+        "Usage that a stream tells as it grows is added up as if each figure were new.",
+        "but the model reported",
+        "pydantic/pydantic-ai/issues/2770",
+        bench=catalogued.running_totals_are_added_up,
     ),
 )

@@ -1,0 +1,96 @@
+"""Mutants of the clauses about runs that are cancelled."""
+
+from conformance.reference.faults import interrupts
+from conformance.reference.mutants.mutant import Mutant, mutant
+
+MUTANTS: tuple[Mutant, ...] = (
+    mutant(
+        "cancelled-calls-stay-open",
+        "INT-1",
+        "A run that is cancelled before its tools keeps the reply with its calls open, and puts a text behind it.",
+        "with no results|was refused",
+        "agentscope-ai/agentscope-java/issues/2409",
+        shown=interrupts.open_calls_stay,
+    ),
+    mutant(
+        "half-spelled-calls-stay",
+        "INT-1",
+        "A call that was half spelled when the run was cancelled joins the history.",
+        "with no results|half spelled|was refused",
+        "agentscope-ai/agentscope-java/issues/2470",
+        shown=interrupts.half_spelled_calls_stay,
+    ),
+    mutant(
+        "only-what-finished-is-answered",
+        "INT-1",
+        "Of several calls only those are answered whose tools had finished when the run was cancelled.",
+        "with no results|was refused",
+        "anthropics/claude-code/issues/3003",
+        ending=interrupts.only_what_finished_is_answered,
+    ),
+    mutant(
+        "cancelled-calls-keep-no-result",
+        "INT-1",
+        "The calls of a cancelled run keep no result.",
+        "with no results|was refused",
+        "anomalyco/opencode/issues/21326",
+        ending=interrupts.no_result_is_kept,
+    ),
+    mutant(
+        "cancelled-sessions-are-closed",
+        "INT-1",
+        "A session in which a run was cancelled takes no further run.",
+        "asked its model nothing",
+        "anthropics/claude-code/issues/3003",
+        entered=interrupts.a_cancelled_session_is_closed,
+        eager=True,
+    ),
+    mutant(
+        "cancelled-is-answered",
+        "INT-2",
+        "A run that was cancelled is told as answered.",
+        "says 'answered', but its model gave no final answer",
+        "vercel/ai/issues/8107",
+        ending=interrupts.told_as_an_answer,
+    ),
+    mutant(
+        "cancelled-is-an-error",
+        "INT-2",
+        "A run that was cancelled is told as an error.",
+        "says 'error'; interrupted was expected",
+        "vercel/ai/issues/8107",
+        ending=interrupts.told_as_an_error,
+    ),
+    mutant(
+        "cancelling-is-not-heard",
+        "INT-2",
+        "A run goes on to its end, whoever cancels it.",
+        "asked its model . times more",
+        "vercel/ai/issues/8107",
+        sessions=interrupts.deaf_sessions,
+    ),
+    mutant(
+        "cancelled-calls-run-later",
+        "INT-3",
+        "The calls that had not begun when the run was cancelled run in the next one.",
+        "ran in run",
+        "livekit/agents/issues/3702",
+        act=interrupts.the_rest_runs_later,
+    ),
+    mutant(
+        "finished-calls-run-again",
+        "INT-3",
+        "The calls of a cancelled run are carried out in the next one, also those that were done.",
+        "ran again in run",
+        "livekit/agents/issues/3702",
+        act=interrupts.the_round_runs_again,
+    ),
+    mutant(
+        "finished-calls-are-forgotten",
+        "INT-3",
+        "The calls of a cancelled run and their results are dropped, also those of tools that had finished.",
+        "tells its model nothing of it",
+        "livekit/agents/issues/3702",
+        ending=interrupts.the_round_is_forgotten,
+    ),
+)
