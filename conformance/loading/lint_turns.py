@@ -10,7 +10,7 @@ from fake_models.wire import CODECS
 #: Quirks of which a reply can have one.
 EITHER = (
     frozenset({"index_zero", "no_index"}),
-    frozenset({"ids_empty", "ids_repeated"}),
+    frozenset({"ids_empty", "ids_repeated", "names_repeated"}),
     frozenset({"usage_null", "usage_bare", "usage_cumulative", "usage_last"}),
 )
 
@@ -37,6 +37,7 @@ NEEDS: Mapping[str, tuple[str, Callable[[Turn], bool]]] = {
     "ids_empty": ("a call", _a_call),
     "ids_repeated": ("a call", _a_call),
     "index_zero": ("a call", _a_call),
+    "names_repeated": ("a call", _a_call),
     "no_index": ("a call", _a_call),
     "text_after_calls": (
         "a text and a call",

@@ -6,6 +6,7 @@ Every one was seen with a real server, named beside it.
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import zip_longest
 from types import MappingProxyType
 from typing import Any
@@ -49,7 +50,7 @@ def _whole_calls(chunks: Chunks) -> Chunks:
     return tuple(kept)
 
 
-def _named_again(chunks: Chunks) -> Chunks:
+def _again(chunks: Chunks, *, named: bool = False) -> Chunks:
     kept: list[Chunk] = []
     first: Mapping[str, Any] = {}
     for chunk in chunks:
@@ -57,7 +58,8 @@ def _named_again(chunks: Chunks) -> Chunks:
         if calls and "name" in calls[0]["function"]:
             first = calls[0]
         if calls:
-            kept.append(_with_calls(chunk, [{**first, "function": {**first["function"], **calls[0]["function"]}}]))
+            function = {**(first["function"] if named else {}), **calls[0]["function"]}
+            kept.append(_with_calls(chunk, [{**first, "function": function}]))
         else:
             kept.append(chunk)
     return tuple(kept)
@@ -120,7 +122,8 @@ QUIRKS = MappingProxyType(
         "text_after_calls": Quirk("the text comes after the calls", chunks=_text_last),
         # Fireworks (SillyTavern/SillyTavern#5948), NVIDIA NIM (NousResearch/hermes-agent#11984), others
         # (spring-projects/spring-ai#5674).
-        "ids_repeated": Quirk("every delta of a call has its id and its name", chunks=_named_again),
+        "names_repeated": Quirk("every delta of a call has its id and its name", chunks=partial(_again, named=True)),
+        "ids_repeated": Quirk("every delta of a call has its id", chunks=_again),
         # DashScope (symfony/ai#2220, spring-projects/spring-ai#6369).
         "ids_empty": Quirk("every delta behind a call's first has an empty id", chunks=_each_call(_emptied)),
         # A bridge over Responses and one over Ollama (BerriAI/litellm#21331, #33678).

@@ -43,7 +43,7 @@ HEARD = {
     ),
     "calls_interleaved": ([OPEN, SAID, TWO[0], TWO[2], TWO[1], TWO[3], END], JOINED),
     "text_after_calls": ([OPEN, *TWO, SAID, END], JOINED),
-    "ids_repeated": (
+    "names_repeated": (
         [
             OPEN,
             SAID,
@@ -55,6 +55,19 @@ HEARD = {
         ],
         # The client joins names and ids as it joins arguments.
         [("call_1call_1", "looklook", LOOK), ("call_2call_2", "sendsend", SEND)],
+    ),
+    "ids_repeated": (
+        [
+            OPEN,
+            SAID,
+            (None, [(0, "call_1", "look", "")], None),
+            (None, [(0, "call_1", None, LOOK)], None),
+            (None, [(1, "call_2", "send", "")], None),
+            (None, [(1, "call_2", None, SEND)], None),
+            END,
+        ],
+        # The client joins ids as it joins arguments.
+        [("call_1call_1", "look", LOOK), ("call_2call_2", "send", SEND)],
     ),
     "ids_empty": (
         [

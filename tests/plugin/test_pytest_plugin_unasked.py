@@ -49,7 +49,7 @@ def test_switched_off_there_are_no_options(pytester):
     result.stderr.fnmatch_lines(["*unrecognized arguments: --conformance-agent*"])
 
 
-@pytest.mark.parametrize("words", [(), ("-n", "2"), ("--strict-markers", "--strict-config")])
+@pytest.mark.parametrize("words", [("--strict-markers", "--strict-config"), ("-n", "1")])
 def test_a_project_that_plays_nothing_looks_the_same_with_and_without(pytester, words):
     pytester.makepyfile(PLAIN)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]

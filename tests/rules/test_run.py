@@ -1074,8 +1074,8 @@ EVERYTHING = {"guards": {"max_tool_calls": "caller"}, "callbacks": True, "approv
 
 @pytest.mark.parametrize("kind", ["guard", "waiting"])
 def test_run_3_an_answer_is_no_other_outcome_because_the_agent_could_have_one(kind):
-    found = findings("RUN-3", answered(said=kind, capabilities=EVERYTHING))
-    assert f"says {kind!r}, but the model calls show 'answered'" in found[0].message
+    [finding] = findings("RUN-3", answered(said=kind, capabilities=EVERYTHING))
+    assert f"says {kind!r}, but the model calls show 'answered'" in finding.message
 
 
 def test_run_3_a_tool_that_never_came_back_is_a_failure():
