@@ -118,10 +118,12 @@ def parted(view: View, base: View, aspects: Iterable[Aspect]) -> list[Difference
 
 
 def _raced(run: Run, view: View) -> bool:
-    """
-    Whether calls of one tool whose outcomes depend on which comes first overlapped, or did not come in the order they were said:
-    a race, which may end otherwise each time.
-    """
+    """Whether what a run shows is a race, which may end otherwise each time: of calls side by side, with each other or with its end."""
+    return _outcomes_raced(run, view) or _end_raced(run, view)
+
+
+def _outcomes_raced(run: Run, view: View) -> bool:
+    """Calls of one tool whose outcomes depend on which comes first overlapped, or did not begin in the order they were said."""
     several = {name for name, tool in view.scenario.tools.items() if len(tool.sequence) > 1}
     mine = [one for one in run.executions if one.tool in several]
     if any(one.tool == after.tool and after.seq < (one.end_seq or run.end_seq) for one, after in pairwise(mine)):
@@ -129,6 +131,14 @@ def _raced(run: Run, view: View) -> bool:
     made = [one for one in tool_calls(view).made if one.run.id == run.id]
     begun = {name: [ran.seq for one in made if one.call.name == name for ran in one.executions] for name in several}
     return any(seqs != sorted(seqs) for seqs in begun.values())
+
+
+def _end_raced(run: Run, view: View) -> bool:
+    """What a tool's result brought about raised the run, while others of its reply, side by side with it, may not have begun."""
+    last = run.main[-1] if run.main else None
+    if run.how != "raised" or last is None or view.dialect.parallel_tools == "sequential":
+        return False
+    return len(last.said) > 1 and any(one.seq > last.seq for one in run.executions)
 
 
 def _spared(faults: Iterable[str]) -> frozenset[Aspect]:

@@ -234,6 +234,28 @@ def test_calls_that_did_not_begin_in_the_order_said_have_raced_though_none_overl
     assert (found == {}) is turned
 
 
+@pytest.mark.parametrize(
+    ("declared", "began", "raced"),
+    [("concurrent", ("c1",), True), ("sequential", ("c1",), False), ("concurrent", (), False)],
+    ids=["side by side", "one after the other", "before any began"],
+)
+def test_which_calls_side_by_side_began_before_one_of_them_raised_the_run_is_a_race(declared, began, raced):
+    def looked(cell, *began):
+        s = told(cell, dialect={"parallel_tools": declared})
+        s.event("RUN_STARTED")
+        s.ask()
+        s.reply(calls=[("look", {"at": 1}, "c1"), ("look", {"at": 2}, "c2")])
+        for one in began:
+            s.execute("look", {"at": int(one[1])}, one, 42)
+        s.event("RUN_ERROR")
+        s.raises("TypeError", "no id")
+        s.end("raised")
+        return s
+
+    found = judged(cells_are_equal, looked(BLOCKING, "c1", "c2"), looked(WHOLE, *began))
+    assert (found == {}) is raced or not began
+
+
 def test_after_a_refused_request_a_difference_is_a_warning():
     assert judged(cells_are_equal, played(fault=503), played(WHOLE, fault=503)) == {1: ["ok"]}
     one = finding(cells_are_equal, played(fault=503), played(WHOLE, fault=503, kind="error"))
