@@ -10,8 +10,8 @@ _BESIDE = ("auxiliary",)
 
 
 def each_call_is_reported_once(view: View) -> Judged:
-    """Reports are matched to calls by the reply's own id."""
-    for run in view.runs:
+    """Reports are matched to calls by the reply's own id. An agent that was killed owes none."""
+    for run in (one for one in view.runs if not one.killed):
         reports = call_reports(run)
         by_id = {name: call for call in run.calls if (name := reply_id(call)) is not None}
         for report in reports:

@@ -171,3 +171,10 @@ def test_an_exception_cannot_carry_a_total():
     s.event("RUN_ERROR", raised=True)
     s.raises()
     assert judged("USE-2", s) == []
+
+
+def test_an_agent_that_was_killed_owes_no_report_of_what_its_model_had_said():
+    s = two_calls((10, 1), (20, 2))
+    assert [type(one) for one in judged("USE-1", s)] == [Finding, Finding]
+    s.record("kit", "kill", run="r1", point="before_tools")
+    assert judged("USE-1", s) == []
