@@ -14,6 +14,7 @@ from conformance.reading.outcome import claimed, final_text
 from conformance.reading.pairing import arguments
 from conformance.reading.tool_calls import as_text, equal, tool_calls
 from conformance.reading.view import Call, Execution, Run, View
+from fake_models.records import BREAKS
 
 #: What two plays can share. `text` is the final one, `shown` the calls that the events show.
 Aspect = Literal["requests", "executions", "outcome", "text", "shown"]
@@ -30,7 +31,7 @@ FAULTED: Mapping[str, frozenset[Aspect]] = {
     "quirk": frozenset(),
     "altered": frozenset(),
 }
-_BREAKS = frozenset(("cut", "stall", "error_event", "refuse"))
+_BREAKS = frozenset(BREAKS.values())
 
 #: Keys of a body that say how the reply is to come, that were compared as what they mean, or that name the call: not the request.
 _ASIDE = frozenset(
