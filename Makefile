@@ -5,7 +5,7 @@ BIN := .venv/bin
 # The tests start some hundred processes. Where bytecode is not kept, each of them compiles the kit anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: certify test test-clients test-targets lint types bench bench-server clean
+.PHONY: certify test test-clients test-targets results lint types bench bench-server clean
 
 certify: .venv/core
 	$(BIN)/conformance run
@@ -25,6 +25,10 @@ test-clients: .venv/test
 test-targets: .venv/test
 	$(BIN)/conformance targets install langchain pydantic-ai
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -q tests/targets
+
+# Every framework that comes with the kit, played and written down in results/ and docs/results.md. Takes an hour; no part of CI.
+results: .venv/core
+	$(BIN)/conformance results --jobs 2
 
 lint: .venv/test
 	$(BIN)/ruff check .

@@ -256,16 +256,24 @@ async def _reach(client: httpx2.AsyncClient, place: Endpoint) -> None:
 
 @contextlib.asynccontextmanager
 async def connect(spec: str, *, shown_s: float = SHOWN_S) -> AsyncIterator[Agent]:
-    """
-    The agent at a URL, with a server of its own for its model and tools; nothing of either is left when the block ends.
-
-    `shown_s` is that of `Session.served`.
-    """
+    """The agent at a URL; `shown_s` is that of `Session.served`."""
     place = endpoint(spec)
     try:
         httpx2.URL(place.url)
     except httpx2.InvalidURL as error:
         raise SpecError(f"agent 'agui:{spec}': {error}") from error
+    async with reached(place, shown_s) as agent:
+        yield agent
+
+
+@contextlib.asynccontextmanager
+async def reached(place: Endpoint, shown_s: float = SHOWN_S) -> AsyncIterator[Agent]:
+    """
+    The agent at this place, with a server of its own for its model and tools; nothing of either is left when the block ends.
+
+    Raises:
+        AgentError: nobody is there, or the model's port is taken.
+    """
     async with contextlib.AsyncExitStack() as stack:
         try:
             server = await stack.enter_async_context(Server(place.model_port))

@@ -36,16 +36,17 @@ DEATHS = 3
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What is started: the command, its environment (None: the kit's own) and where."""
+    """What is started: the command, its environment (None: the kit's own) and where; `spec` where that says more than the command."""
 
     command: Sequence[str]
     env: Mapping[str, str] | None = None
     cwd: Path | None = None
+    spec: str | None = None
 
     @property
     def name(self) -> str:
         """As errors call it."""
-        return f"agent 'command:{shlex.join(self.command)}'"
+        return f"agent '{self.spec or f'command:{shlex.join(self.command)}'}'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +231,7 @@ class Command:
             await self.end()
             silent = f"it did not say ready within {self._patience.ready_s} s"
             why = silent if isinstance(error, TimeoutError) else str(error).removesuffix(".")
-            raise AgentError(f"{self._program.name}: {why}{_last_words(line.process, code)}") from None
+            raise AgentError(f"{self._program.name}: {why}{last_words(line.process, code)}") from None
 
     async def open(self, session: Session) -> _Handle:
         """Begin a session, in a new process where the one before is gone."""
@@ -307,7 +308,7 @@ class Command:
             self._line.process.pump()
 
 
-def _last_words(process: Process, code: int | None) -> str:
+def last_words(process: Process, code: int | None) -> str:
     """What to show of a process that never got as far as a run."""
     ended = "" if code is None else f" (exit code {code})"
     out, err = (tail.strip() for tail in process.tails)

@@ -35,6 +35,7 @@ VERBS = (
     "agents",
     "dialects",
     "targets",
+    "results",
     "mcp",
     "selftest",
 )

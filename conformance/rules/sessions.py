@@ -140,8 +140,9 @@ def _mixed(one: Run, two: Run) -> Finding | None:
     if second.main[0].seq > _last(first):
         return None
     return Finding(
-        f"runs {one.id} and {two.id} went on at once on session {one.session}: {second.main[0].id} of run {second.id} was sent while run "
-        f"{first.id} was between {first.main[0].id} and {first.main[-1].id}; expected one to wait for the other, or to be refused",
+        # Which of them is the first is chance; what is said of it should not be.
+        f"runs {one.id} and {two.id} went on at once on session {one.session}, and one of them sent a request while the other was between "
+        "its first and its last; expected one to wait for the other, or to be refused",
         second.main[0].seq,
         related=(first.main[0].seq,),
     )

@@ -2,12 +2,14 @@
 
 import stat
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from conformance.cli import main
-from conformance.environments import PLACE, target
+from conformance.environments import PLACE, Target, target
+from conformance.toolchains import Tool
 
 
 def conformance(*words):
@@ -19,7 +21,14 @@ def uv(tmp_path, monkeypatch):
     """A stand-in for uv that makes an empty folder, and fails where it is told to."""
     file = tmp_path / "bin" / "uv"
     file.parent.mkdir()
-    source = "import os, sys\nif sys.argv[1] == 'venv':\n    os.makedirs(sys.argv[-1])\nsys.exit(os.environ.get('UV_SAYS'))\n"
+    source = """
+import os, sys
+if sys.argv[1] == 'venv':
+    os.makedirs(sys.argv[-1])
+if os.environ.get('UV_FAILS_FOR', 'nothing') in sys.argv[-1]:
+    sys.exit('it fails')
+sys.exit(os.environ.get('UV_SAYS'))
+"""
     file.write_text(f"#!{sys.executable}\n{source}", "utf-8")
     file.chmod(file.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", str(file.parent))
@@ -29,17 +38,32 @@ def uv(tmp_path, monkeypatch):
 def test_targets_lists_each_with_its_spec_and_where_its_environment_is(uv):
     assert conformance("targets", "install", "langchain").exit_code == 0
     shown = conformance("targets")
-    assert (shown.exit_code, shown.stdout.splitlines()) == (
-        0,
-        [
-            "langchain",
-            "  --agent target:langchain",
-            f"  installed in {target('langchain').environment}",
-            "pydantic-ai",
-            "  --agent target:pydantic-ai",
-            "  installed on first use",
-        ],
+    assert shown.exit_code == 0
+    for name, state in (
+        ("langchain", f"installed in {target('langchain').environment}"),
+        ("pydantic-ai", "installed on first use"),
+    ):
+        assert f"{name}\n  --agent target:{name}\n  {state}\n" in shown.stdout
+
+
+def test_a_target_whose_toolchain_is_not_there_says_how_to_get_it(uv, monkeypatch):
+    far = Target("far-loop", Path("/nowhere"))
+    monkeypatch.setattr(Target, "missing", (Tool("mvn", "Maven, from maven.apache.org"),))
+    monkeypatch.setattr("conformance.environments.targets", lambda: {"far-loop": far})
+    shown = conformance("targets").stdout
+    assert "  takes 'mvn', which is not on the path: get Maven, from maven.apache.org\n" in shown
+    failed = conformance("targets", "install", "far-loop")
+    assert (failed.exit_code, failed.stderr) == (
+        3,
+        "target 'far-loop': 'mvn' is not on the path: get Maven, from maven.apache.org\n",
     )
+
+
+def test_one_that_cannot_be_installed_does_not_keep_the_others_from_it(uv, monkeypatch):
+    monkeypatch.setenv("UV_FAILS_FOR", "langchain")
+    done = conformance("targets", "install", "langchain", "pydantic-ai")
+    assert (done.exit_code, done.stdout) == (3, f"pydantic-ai: {target('pydantic-ai').environment}\n")
+    assert "target 'langchain': its environment cannot be made" in done.stderr
 
 
 def test_targets_install_makes_each_named_one_and_says_where(uv):

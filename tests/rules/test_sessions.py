@@ -167,8 +167,10 @@ def test_a_request_between_the_rounds_of_the_other_run_is_named():
     s.reply("one")
     ends(s, "r2", text="two")
     ends(s, "r1", text="one")
-    (message,) = found("SES-2", s)
-    assert "m2 of run r2 was sent while run r1 was between m1 and m3" in message
+    (finding,) = judged("SES-2", s)
+    assert "r1 and r2 went on at once on session s1, and one of them sent a request while the other" in finding.message
+    requests = [record.seq for record in s.recording().records if record.type == "request"]
+    assert (finding.seq, finding.related) == (requests[1], (requests[0],))
 
 
 def test_a_run_that_answers_without_having_asked_is_named():
