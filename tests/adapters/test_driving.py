@@ -123,6 +123,9 @@ def test_a_run_is_cancelled_at_its_point_and_still_ends_as_it_owes(way, point, s
     recording = played(*WAYS[way], one)
     assert of(recording, "kit/cancel") == [{"run": "r1", "point": point}]
     expected = POINTS[point, stream]
+    if "process" in way:
+        # How it leaves the reply, and when, is its own affair.
+        expected = expected[: expected.index("kit/cancel") + 1]
     seen = order(recording, *expected)
     assert seen[: len(expected)] == list(expected)
     first, second = view(recording).runs

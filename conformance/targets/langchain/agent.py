@@ -58,7 +58,7 @@ DIALECT: Mapping[str, Any] = {
         "ToolFailed": "tool_error",
         **dict.fromkeys(
             (
-                # What langchain_openai makes of the SDK's errors, and two that it lets through.
+                # What langchain_openai makes of the SDK's errors, and what it lets through.
                 "OpenAIAuthenticationError",
                 "OpenAIPermissionDeniedError",
                 "OpenAIModelNotFoundError",
@@ -68,6 +68,9 @@ DIALECT: Mapping[str, Any] = {
                 "OpenAITimeoutError",
                 "ConflictError",
                 "UnprocessableEntityError",
+                "APIStatusError",
+                # openai/_response.py: of a body that is no JSON.
+                "JSONDecodeError",
             ),
             "model_error",
         ),
