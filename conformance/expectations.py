@@ -10,7 +10,7 @@ from conformance.reading.outcome import claimed, final_text, marker_payload, mar
 from conformance.reading.own_logs import own_logs
 from conformance.reading.round_limit import numbers
 from conformance.reading.usage_reports import call_reports, totals
-from conformance.reading.view import Run, View
+from conformance.reading.view import Run, View, executed
 from conformance.scenario import Expect
 
 #: Levels that are counted under another one's name.
@@ -116,8 +116,8 @@ def _outcome(runs: Sequence[Run], view: View, predicted: Any) -> Any:
     return claim.kind if claim is not None else None
 
 
-def _tools_run(runs: Sequence[Run], _view: View, _predicted: Any) -> list[str]:
-    return [x.tool for x in sorted((x for run in runs for x in run.executions), key=lambda x: x.seq)]
+def _tools_run(runs: Sequence[Run], view: View, _predicted: Any) -> list[str]:
+    return [x.tool for x in sorted((x for run in runs for x in executed(run, view)), key=lambda x: x.seq)]
 
 
 def _text(runs: Sequence[Run], view: View, _predicted: Any) -> str | None:

@@ -17,6 +17,7 @@ from conformance.observing.recovery import shapes
 from conformance.observing.shown import causes
 from conformance.observing.unseen import UNSEEN, UNSHOWN
 from conformance.reading.joined import view
+from conformance.reading.outcome import without_a_sign
 from conformance.reading.view import View
 from conformance.recording import Recording
 from conformance.rule import Rule
@@ -199,13 +200,20 @@ def _gathered(found: Iterable[tuple[str, Any, str, str]]) -> dict[str, tuple[Sho
 
 
 def _classes(views: Sequence[View]) -> dict[str, tuple[Shown, ...]]:
-    """By class of exception, every cause that is proven of one. A class of Python's own is raised for anything, and means nothing."""
-    return _gathered(
-        (name, seen.value, one.scenario.id, seen.saw)
+    """
+    By class of exception, every cause that is proven of one, and `error` where what it stands for elsewhere cannot have been the cause.
+
+    A class of Python's own is raised for anything, and means nothing.
+    """
+    proven = [(name, seen.value, one.scenario.id, seen.saw) for one in views for name, seen in causes(one)]
+    kinds = {name: kind for name, kind, *_ in proven}
+    other = [
+        (run.raised.exception, "error", one.scenario.id, f"run {run.id} raised it for no such reason")
         for one in views
-        for name, seen in causes(one)
-        if name not in vars(builtins)
-    )
+        for run in one.runs
+        if run.raised is not None and without_a_sign(run, kinds.get(run.raised.exception, ""))
+    ]
+    return _gathered(found for found in (*proven, *other) if found[0] not in vars(builtins))
 
 
 def _kinds(classes: Mapping[str, Sequence[Shown]]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from conformance.distinguish import Cause, distinguished
 from conformance.judge import TRANSLATED, Judgement, Result, Verdict, judge_suite, rests_on_events, worst
 from conformance.ledgers import Ledger, ledger, total
 from conformance.reading.outcome import claimed
-from conformance.reading.view import View
+from conformance.reading.view import View, executed
 from conformance.recording import Recording
 from conformance.rule import Finding, Level, Rule
 
@@ -342,7 +342,7 @@ def run_facts(seen: View, index: int) -> dict[str, Any]:
         "retries": kinds.count("retry"),
         "compactions": kinds.count("compaction"),
         "attempts": kinds.count("attempt"),
-        "tools_run": [x.tool for x in run.executions],
+        "tools_run": [x.tool for x in executed(run, seen)],
     }
 
 

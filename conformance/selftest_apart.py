@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -48,9 +49,22 @@ def all_unfair(
     return zip(dialects, pool.map(_unfair, dialects), strict=True)
 
 
-def all_shown(pool: ProcessPoolExecutor, paths: Sequence[str]) -> Iterator[tuple[str, bool, str | None]]:
-    """Each scenario file, whether it is a negative twin, and the first mutant that it kills, None where it kills none."""
-    return ((path, *found) for path, found in zip(paths, pool.map(_shown, paths), strict=True))
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """
+    What a scenario file is good for: whether it is a negative twin, what fails though the agent is honest, and the first mutant that it
+    kills, None where it kills none.
+    """
+
+    path: str
+    twin: bool
+    unfair: tuple[Unfair, ...]
+    mutant: str | None
+
+
+def all_shown(pool: ProcessPoolExecutor, paths: Sequence[str]) -> Iterator[Shown]:
+    """Each scenario file, played to the honest reference and, where that holds, to its mutants."""
+    return iter(pool.map(_shown, paths))
 
 
 @lru_cache(maxsize=1)
@@ -68,8 +82,10 @@ def _unfair(keys: Mapping[str, Any]) -> tuple[Unfair, ...]:
     return asyncio.run(unfair(reference, keys, _plans(), RULES))
 
 
-def _shown(path: str) -> tuple[bool, str | None]:
+def _shown(path: str) -> Shown:
     plan = load(Path(path), rule_ids=BY_ID)
     twin = TWIN in plan.tags
-    tried = asyncio.run(first_killed(plan, MUTANTS, BY_ID, eager=twin))
-    return twin, None if tried is None else tried.mutant.name
+    wrong = asyncio.run(unfair(reference, {}, [plan], RULES))
+    # Of a scenario that fails whoever it is played to, every mutant would be killed.
+    tried = None if wrong else asyncio.run(first_killed(plan, MUTANTS, BY_ID, eager=twin))
+    return Shown(path, twin, wrong, None if tried is None else tried.mutant.name)

@@ -172,6 +172,25 @@ def test_an_exception_of_several_causes_means_none_of_them():
     assert {one.value for one in torn.values} == {"model_error", "limit"}
 
 
+def raised_on(id, exception, stop):
+    """A call whose arguments cannot be read, in a reply that was cut or was not."""
+    s = Story(scenario={"id": id})
+    s.event("RUN_STARTED")
+    s.ask()
+    s.reply(calls=[("look", '{"at": ', "c1")], stop=stop)
+    s.raises(exception, "no JSON")
+    return s.recording()
+
+
+def test_an_exception_that_a_cut_reply_brought_about_does_not_mean_a_cut_where_it_comes_without_one():
+    cut, whole = raised_on("cut", "BadJSON", "length"), raised_on("whole", "BadJSON", "tool_calls")
+    assert fitted([cut], RULES).keys["exceptions"] == {"BadJSON": "truncated"}
+    found = fitted([cut, whole], RULES)
+    assert "exceptions" not in found.keys
+    (torn,) = [one for one in found.torn if one.key == "exceptions.BadJSON"]
+    assert {one.value: one.scenarios for one in torn.values} == {"truncated": ("cut",), "error": ("whole",)}
+
+
 def empty(id, shape, *, ends=False):
     """An empty reply, which is asked again, or on which the run ends as answered."""
     s = Story(scenario={"id": id})

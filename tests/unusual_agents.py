@@ -8,7 +8,9 @@ from typing import Any
 
 from conformance.agent_side import Bench, InProcessAgent, Outcome
 from conformance.reference import reference
+from conformance.reference.acting import checked, parsed
 from conformance.reference.loop import HONEST
+from conformance.reference.steps import Execution
 
 REMINDER = "\n<system-reminder>Today is a working day. This is no request of the user's.</system-reminder>"
 TITLE = "Write a title for this conversation."
@@ -213,6 +215,12 @@ def taken_back(run, ending):
     return ending
 
 
+def asked_of_the_host(call, tools, extra_args):
+    """Whether there is a tool is asked of who has them, and not looked up."""
+    unknown = call.tool not in tools and parsed(call.arguments) is not None
+    return Execution(call.tool, parsed(call.arguments), call.id) if unknown else checked(call, tools, extra_args)
+
+
 SAID_TO_BE_ASIDE = {"X-Conformance-Call": "auxiliary"}
 TITLE_MATCHER = {"side_calls": {"auxiliary": [{"text": TITLE}]}}
 
@@ -233,5 +241,6 @@ UNUSUAL = (
     agent("events through a queue", entry="async", session=queued(at_once=False)),
     agent("events when the run is over", entry="async", session=queued(at_once=True)),
     agent("cancelled turns taken back", ending=taken_back),
+    agent("a tool that there is not is asked of their host", checked=asked_of_the_host),
     agent("a title last, said by header", session=titled(first=False, headers=SAID_TO_BE_ASIDE)),
 )

@@ -157,6 +157,19 @@ def actual(run: Run, view: View) -> str | None:
     return "guard" if by_guard else found
 
 
+#: Causes that only a reply can be, and what a reply of that cause looks like. One that broke off may be called cut.
+_SIGNS: Mapping[str, Callable[[Call], bool]] = {
+    "truncated": lambda call: call.reply is not None and (call.reply.stop == "length" or not call.reply.complete),
+    "filtered": lambda call: call.reply is not None and (call.reply.stop == "filter" or call.failed),
+    "empty": lambda call: call.reply is not None and call.reply.empty is not None,
+}
+
+
+def without_a_sign(run: Run, kind: str) -> bool:
+    """Whether no reply of a run could have ended it as this kind, where that is one that a reply alone can bring about."""
+    return kind in _SIGNS and not any(_SIGNS[kind](call) for call in run.calls)
+
+
 def _at_limit(run: Run, last: Call | None, dialect: Dialect) -> bool:
     if run.summary or run.max_iters == 0:
         return bool(run.summary) or last is None

@@ -254,3 +254,8 @@ class View:
         """The run before this one on its session."""
         earlier = [one for one in self.runs if one.session == run.session and one.seq < run.seq]
         return earlier[-1] if earlier else None
+
+
+def executed(run: Run, view: View) -> tuple[Execution, ...]:
+    """What of a run's executions was one: to ask the tools' host for a tool that there is not, and be told so, runs nothing."""
+    return tuple(one for one in run.executions if one.tool in view.scenario.tools)

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from conformance import __version__
 from conformance.judge import Verdict
+from conformance.overrides import form
 from conformance.printable import excerpt, printable
 from conformance.report import Entry, Report
 from conformance.reporters.broken import Broken, broken, by_rule
@@ -191,6 +192,9 @@ def _broken(thing: Broken, rule: Rule | None) -> Iterator[RenderableType]:
         follows = f" (follows from {finding.consequence_of})" if finding.consequence_of else ""
         yield _line(f"{excerpt(finding.message)}{follows}", 4, STYLES[result.verdict])
         yield _line(f"record {finding.seq}: {excerpt(thing.line(finding) or 'nothing stands there', EXCERPT)}", 6)
+        # DIA-1 is about the declaration, and its words say it.
+        if finding.fits and result.rule != "DIA-1":
+            yield _line(f"if it is meant to do so, declare {printable(form({finding.fits[0]: finding.fits[1]}))}", 6)
     if len(result.findings) > FINDINGS:
         yield _line(f"and {len(result.findings) - FINDINGS} more like these", 4)
     if rule:

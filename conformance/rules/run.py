@@ -11,7 +11,7 @@ from conformance.reading.approvals import may_wait
 from conformance.reading.evidence import gated
 from conformance.reading.failures import still_retrying, trails_off
 from conformance.reading.guarding import may_end_by_guard
-from conformance.reading.outcome import KINDS, actual, answer, claimed, last_call
+from conformance.reading.outcome import KINDS, Claim, actual, answer, claimed, last_call, without_a_sign
 from conformance.reading.told import may_keep_back
 from conformance.reading.tool_calls import tool_calls
 from conformance.reading.view import Call, Run, View
@@ -191,13 +191,23 @@ def the_outcome_is_true(view: View) -> Judged:
             and _names_another(claim.kind, claim.by, really, run)
         ):
             yield Finding(f"run {run.id} says {claim.kind!r}, but {_shown(really, at)}", claim.seq, level=SHOULD)
-        elif claim.kind == "error" and really is None and not _something_failed(run, view):
-            message = (
-                f"run {run.id} ended as error ({(claim.reason or '')[:120]!r}), but nothing that was seen had failed"
-            )
-            yield Finding(message, claim.seq, level=SHOULD)
+        elif really is None and (why := _unexplained(claim, run, view)) is not None:
+            yield Finding(why, claim.seq, related=(at.seq,) if at else (), level=SHOULD)
         else:
             yield OK
+
+
+#: What a reply is not, in words, where a run ends by a name that only such a reply gives it.
+_LOOKS = {"truncated": "cut off", "filtered": "filtered", "empty": "empty"}
+
+
+def _unexplained(claim: Claim, run: Run, view: View) -> str | None:
+    """What is odd about an end that the model calls leave open."""
+    if without_a_sign(run, claim.kind):
+        return f"run {run.id} says {claim.kind!r}, but no reply of its model was {_LOOKS[claim.kind]}"
+    if claim.kind == "error" and not _something_failed(run, view):
+        return f"run {run.id} ended as error ({(claim.reason or '')[:120]!r}), but nothing that was seen had failed"
+    return None
 
 
 def _something_failed(run: Run, view: View) -> bool:

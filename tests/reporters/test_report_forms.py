@@ -225,3 +225,10 @@ def test_beyond_four_cells_a_scenario_has_a_line_and_its_worst_verdict_comes_fir
     assert "streaming/token" not in text.partition("told  ")[2].partition("\n")[0]
     few = terminal(report({}, {}, plays[:4], [holds]), {}, str)
     assert "told       pass       pass              pass              pass\n" in few
+
+
+def test_a_finding_that_a_declaration_would_fit_says_which_unless_it_is_about_the_declaration():
+    fits = ("empty_response", {"retry_then_error": 1})
+    said = shown(rule("REC-1", Finding("m2 is repetition 1", 2, fits=fits)))
+    assert "if it is meant to do so, declare empty_response={retry_then_error: 1}" in said
+    assert "if it is meant to do so" not in shown(rule("DIA-1", Finding("m2 is repetition 1", 2, fits=fits)))

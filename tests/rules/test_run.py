@@ -895,6 +895,28 @@ def test_run_10_without_a_failure_or_a_limit_there_is_nothing_to_turn():
     assert judged("RUN-10", answered(said="limit")) == []
 
 
+@pytest.mark.parametrize(("kind", "looks"), [("truncated", "cut off"), ("filtered", "filtered"), ("empty", "empty")])
+def test_run_3_an_end_by_the_name_of_a_reply_that_did_not_come_is_warned_of(kind, looks):
+    s = Story()
+    s.ask()
+    s.reply(calls=[("look", "{no json", "c1")])
+    s.outcome(kind)
+    s.end()
+    finding = only("RUN-3", s)
+    assert finding.message == f"run r1 says {kind!r}, but no reply of its model was {looks}"
+    assert finding.level == SHOULD
+
+
+@pytest.mark.parametrize("stop", ["length", "filter"])
+def test_run_3_a_cut_before_a_call_that_cannot_be_read_may_name_the_end(stop):
+    s = Story()
+    s.ask()
+    s.reply(calls=[("look", "{no json", "c1")], stop=stop)
+    s.outcome({"length": "truncated", "filter": "filtered"}[stop])
+    s.end()
+    assert [one for one in judged("RUN-3", s) if isinstance(one, Finding)] == []
+
+
 def test_run_3_an_error_that_nothing_explains_is_warned_of():
     s = Story()
     s.event("RUN_STARTED")
