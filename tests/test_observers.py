@@ -274,6 +274,11 @@ def test_what_an_empty_reply_leads_to(n, kind, declared, value):
     assert seen("empty_response", empties(n, kind, limit=limit, empty_response=declared)) == value
 
 
+@pytest.mark.parametrize(("limit", "value"), [(1, None), (2, "error")])
+def test_where_a_retry_spends_a_round_and_none_is_left_an_empty_reply_shows_nothing(limit, value):
+    assert seen("empty_response", empties(1, "error", limit=limit, retry_budget="counts")) == value
+
+
 def overflowing(*later, users=5, end=True, **dialect):
     s = Story(dialect=dialect)
     s.history[:0] = [{"role": "user", "content": "x" * 40} for _ in range(users - 1)]

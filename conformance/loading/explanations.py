@@ -34,8 +34,8 @@ def explanations(path: Path) -> tuple[Explanation, ...]:
 
 
 def undriven(path: Path) -> tuple[Undriven, ...]:
-    """The frameworks that are listed with the reason why no target drives them."""
-    return tuple(Undriven(**one) for one in read_data(path) or ())
+    """The frameworks that are listed with the reason why no target drives them; none where there is no such file."""
+    return tuple(Undriven(**one) for one in read_data(path) or ()) if path.exists() else ()
 
 
 def _explanation(data: Any, number: int, path: Path) -> Explanation:

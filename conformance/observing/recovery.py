@@ -100,6 +100,8 @@ def _after_empties(run: Run, view: View, retries: int) -> object:
         return "continue" if spent and retries > declared.empty_retries else None
     if claim.kind == "answered":
         return "finish" if retries == 0 and way_out(run) != "error" else None
+    if declared.retry_budget == "counts" and run.max_iters is not None and retries + 1 >= run.max_iters:
+        return None  # no round was left to ask again in
     if claim.kind not in ("empty", "error") or (
         retries > declared.empty_retries and declared.empty_response != "continue"
     ):

@@ -211,7 +211,9 @@ def _unexplained(claim: Claim, run: Run, view: View) -> str | None:
 
 
 def _something_failed(run: Run, view: View) -> bool:
-    """Whether a tool, a call of the model, a request of the agent or what it was given gave a reason to end in error."""
+    """Whether a tool, a call of the model, a request of the agent, its limit or what it was given gave a reason to end in error."""
+    if run.max_iters is not None and len(run.main) >= run.max_iters:
+        return True
     asked = any(call.failed or call.refused is not None for call in run.calls)
     return (
         asked
@@ -274,7 +276,7 @@ def no_other_cause_looks_like_an_answer(views: Sequence[View]) -> Iterator[tuple
     answers = {
         signature(run, view): (view, run)
         for _, view, run, really in ended
-        if really == "answered" and not _not_accepted(run, view)
+        if really == "answered" and not _not_accepted(run, view) and _says_so(run, view)
     }
     for index, view, run, really in ended:
         if really in (None, "answered") or not answers or _undecided(run, view, "") or claimed(run, view) is None:
@@ -291,6 +293,12 @@ def no_other_cause_looks_like_an_answer(views: Sequence[View]) -> Iterator[tuple
                     run.end_seq,
                 ),
             )
+
+
+def _says_so(run: Run, view: View) -> bool:
+    """Whether an answer is called one: what it is called otherwise tells nothing of how answers look."""
+    claim = claimed(run, view)
+    return claim is None or claim.kind == "answered"
 
 
 def _not_accepted(run: Run, view: View) -> bool:

@@ -421,6 +421,11 @@ def test_run_3_an_error_code_or_an_exception_tells_a_failure():
     assert suite(answered(), failed(code="x"), failed(raised="ModelDown")) == [(1, OK), (2, OK)]
 
 
+def test_run_3_over_the_suite_an_answer_that_is_called_a_limit_does_not_say_how_answers_look():
+    plain = {"channels": "MTR"}
+    assert suite(answered(said="limit", **plain), answered(**plain), limited(marker=False, **plain)) == [(2, OK)]
+
+
 def test_run_3_over_the_suite_without_an_answer_there_is_nothing_to_tell_from():
     assert suite(limited(), failed()) == []
 

@@ -6,15 +6,18 @@
 import { callTool, finished, parted, serve, started } from "../agent_side.mjs";
 import { Agent, assistant, MemorySession, OpenAIChatCompletionsModel, Runner, tool, user } from "@openai/agents";
 import OpenAI from "openai";
-import { finishReason, hooked, Shown, spent } from "./events.mjs";
+import { Shown, spent } from "./events.mjs";
 import packages from "./package.json" with { type: "json" };
 
 // What differs from the recommended answers, each with where the SDK says or does so. Paths are below packages/ of its repository.
 const DIALECT = {
   // agents-core/src/runner/turnPreparation.ts, prepareTurn: turn N + 1 throws MaxTurnsExceededError, with no closing request.
   on_limit: "raise",
-  // agents-core/src/runner/turnResolution.ts: a message without calls is the final output, an empty one too.
-  empty_response: "finish",
+  // agents-core/src/runner/turnResolution.ts: a reply that makes no message is gone on from; each spends a turn.
+  empty_response: "continue",
+  retry_budget: "counts",
+  // An empty or blank text is a message, and a message without calls is the final output; streamed, an empty text makes none.
+  empty_is: ["null", "thinking"],
   // agents-openai/src/openaiChatCompletionsModel.ts: the client's BadRequestError, as for any other; compacting is the caller's.
   prompt_too_long: "error",
   // agents-core/src/run.ts: what the client throws leaves the run.
@@ -26,8 +29,12 @@ const DIALECT = {
   // agents-core/src/utils/tools.ts, getSchemaAndParserFromInputType: a JSON schema that is not strict is parsed by JSON.parse alone.
   type_check: "tool",
   extra_args: "pass",
+  // agents-core/src/runner/turnResolution.ts, preflightToolInvocations: a call id that is empty or used twice is a ModelBehaviorError.
+  bad_ids: "refuse",
   // events.mjs of this adapter.
   events: "translated",
+  // agents-openai/src/openaiChatCompletionsModel.ts: thinking is read where a server calls it reasoning, not reasoning_content.
+  reasoning_events: "off",
   // agents-core/src/usage.ts, Usage: a sum over the run.
   usage_events: "per_run",
   // ModelBehaviorError stays out: it is thrown for several causes. So does BadRequestError, an overflow among its own.
@@ -53,51 +60,53 @@ const KINDS = { length: "truncated", content_filter: "filtered" };
 class Session {
   #session = new MemorySession();
   #instructions = undefined;
-  #model;
+  #client;
 
   constructor({ model }) {
-    const client = new OpenAI({ baseURL: model.base_url, apiKey: model.api_key });
-    this.#model = new OpenAIChatCompletionsModel(client, model.name);
+    this.#client = new OpenAI({ baseURL: model.base_url, apiKey: model.api_key });
   }
 
   async run(given, show) {
     const [system, messages] = parted(given);
     this.#instructions = system ?? this.#instructions;
+    const shown = new Shown(given.run);
     const agent = new Agent({
       name: "agent",
       instructions: this.#instructions,
-      model: this.#model,
+      model: new Model(this.#client, given.model.name, (reply) => show(...shown.reply(reply))),
       tools: given.input.tools.map((one) => functionTool(given, one)),
     });
+    // What was said before is the session's, as from a store.
+    const [last, ...before] = items(messages).reverse();
+    await this.#session.addItems(before.reverse());
+    const limit = "max_iters" in given.limits ? { maxTurns: given.limits.max_iters } : {};
     const runner = new Runner({ tracingDisabled: true });
-    const options = {
-      session: this.#session,
-      ...("max_iters" in given.limits ? { maxTurns: given.limits.max_iters } : {}),
-    };
+    if (!given.stream) runner.on("agent_tool_end", (...[, , , output, { toolCall }]) => show(shown.result(toolCall, output)));
     show(started(given));
-    const shown = new Shown(given.run);
-    const made = given.stream
-      ? await streamed(runner, agent, items(messages), options, shown, show)
-      : await blocking(runner, agent, items(messages), options, shown, show);
+    const made = await runner.run(agent, [last], { session: this.#session, stream: given.stream, ...limit });
+    if (given.stream) {
+      for await (const event of made) show(...shown.event(event));
+      await made.completed;
+    }
     show(finished(given, spent(made)));
-    const reason = finishReason(made, shown);
-    return { kind: KINDS[reason] ?? "answered", reason, text: made.finalOutput };
+    return { kind: KINDS[shown.reason] ?? "answered", reason: shown.reason, text: made.finalOutput };
   }
 }
 
-// Unstreamed, there are hooks of the tools, and once the run is over the messages that it made.
-async function blocking(runner, agent, input, options, shown, show) {
-  hooked(runner, show);
-  const made = await runner.run(agent, input, options);
-  show(...made.newItems.flatMap((item) => shown.message(item)));
-  return made;
-}
+// Unstreamed, the SDK has hooks of the tools and none of the model: its replies are told of where they come in.
+class Model extends OpenAIChatCompletionsModel {
+  #tell;
 
-async function streamed(runner, agent, input, options, shown, show) {
-  const made = await runner.run(agent, input, { ...options, stream: true });
-  for await (const event of made) show(...shown.event(event));
-  await made.completed;
-  return made;
+  constructor(client, name, tell) {
+    super(client, name);
+    this.#tell = tell;
+  }
+
+  async getResponse(request) {
+    const reply = await super.getResponse(request);
+    this.#tell(reply);
+    return reply;
+  }
 }
 
 const functionTool = (given, { name, description, parameters }) =>

@@ -1,0 +1,1 @@
+"""Pydantic AI's own AG-UI endpoint as an agent under test. `docs/results.md` says what was found and why it is so."""
