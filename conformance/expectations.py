@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from conformance.dialect import BY_NAME
+from conformance.reading.guarding import SETTINGS
 from conformance.reading.outcome import claimed, final_text, marker_payload, markers
 from conformance.reading.own_logs import own_logs
 from conformance.reading.round_limit import numbers
@@ -46,9 +47,18 @@ def _is(key: str, wanted: Any, view: View) -> bool:
     if key == "profile":
         return view.profile in (wanted if isinstance(wanted, list) else [wanted])
     if key not in BY_NAME:
-        return view.has(key) is wanted
+        return (view.has(key) and (key != "guards" or _guards_what_is_set(view))) is wanted
     has = view.dialect.data()[key]
     return bool(has == wanted) or (isinstance(wanted, list) and any(has == one for one in wanted))
+
+
+def _guards_what_is_set(view: View) -> bool:
+    """Whether the agent declares a guard of each kind that the scenario sets: one that only counts calls knows nothing of tokens."""
+    declared = view.capabilities.get("guards")
+    asked = {
+        setting for spec in view.scenario.runs for setting in SETTINGS if getattr(spec.limits, setting) is not None
+    }
+    return not isinstance(declared, Mapping) or asked <= declared.keys()
 
 
 def predictions(view: View) -> Iterator[Prediction]:

@@ -14,6 +14,23 @@ def seen(story=None, **fields):
 
 
 @pytest.mark.parametrize(
+    ("limits", "guards"),
+    [
+        ({"max_tool_calls": 2}, True),
+        ({}, True),
+        ({"max_same_call": 3}, False),
+        ({"max_tool_calls": 2, "token_budget": 9}, False),
+    ],
+)
+def test_guards_are_expected_of_an_agent_that_declares_one_of_each_kind_that_is_set(limits, guards):
+    read = seen(capabilities={"guards": {"max_tool_calls": "caller"}}, scenario={"limits": limits})
+    blocks = [Expect({"guards": True}, {"outcome": "guard"}), Expect({"guards": False}, {"outcome": "answered"})]
+    chosen = block(blocks, read)
+    assert chosen is not None
+    assert chosen.when == {"guards": guards}
+
+
+@pytest.mark.parametrize(
     ("when", "fits"),
     [
         ({}, True),

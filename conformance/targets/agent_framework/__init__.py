@@ -1,0 +1,1 @@
+"""Microsoft Agent Framework as an agent under test: its Agent, over a server that speaks as OpenAI's does."""

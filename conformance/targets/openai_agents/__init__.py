@@ -1,0 +1,1 @@
+"""The OpenAI Agents SDK as an agent under test. `docs/results.md` says what was found and why it is so."""
