@@ -25,13 +25,17 @@ async def _serve() -> None:
     for line in sys.stdin:
         job = json.loads(line)
         cell = Cell(**job["cell"])
+        stuck = False
         try:
             async with connect(job["agent"]) as agent:
-                recording = await play(agent, scenario(job["scenario"]), cell, declared(agent.info, job["dialect"]))
-                answer = {"recording": dumps(recording), "stuck": agent.stuck}
+                try:
+                    recording = await play(agent, scenario(job["scenario"]), cell, declared(agent.info, job["dialect"]))
+                finally:
+                    stuck = agent.stuck
+                answer = {"recording": dumps(recording)}
         except AgentError as error:
             answer = {"error": str(error)}
-        answers.write(json.dumps(answer) + "\n")
+        answers.write(json.dumps(answer | {"stuck": stuck}) + "\n")
         answers.flush()
 
 

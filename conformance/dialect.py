@@ -52,6 +52,10 @@ def _whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
+def _some(value: Any) -> bool:
+    return _whole(value) and value > 0
+
+
 def _shapes(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(one in EMPTY_SHAPES for one in value)
 
@@ -90,7 +94,7 @@ KEYS: tuple[Key, ...] = (
     Key("marker_name", (None,), "how the marker is called; null: any name that speaks of a limit", _text),
     Key("summary_tools", ("none", "choice_none"), "no tool offered in the summary call, or the choice forced to none"),
     Key("summary_failure", ("fallback", "error"), "a failed summary call becomes a fallback text or an error exit"),
-    Key("default_max_iters", (10, "unlimited"), "rounds when the caller sets no limit: a count or unlimited", _whole),
+    Key("default_max_iters", (10, "unlimited"), "rounds when the caller sets no limit: a count or unlimited", _some),
     Key("limit_unit", ("rounds", "model_calls", "steps"), "what the framework's own knob counts"),
     Key("last_round_tools", ("run", "skip"), "calls of the last allowed round run or are skipped"),
     Key("retry_budget", ("free", "counts"), "whether an empty reply spends a round"),
@@ -185,10 +189,6 @@ def _seconds(value: Any) -> bool:
 
 def _some_seconds(value: Any) -> bool:
     return _seconds(value) and value > 0
-
-
-def _some(value: Any) -> bool:
-    return _whole(value) and value > 0
 
 
 def _cap(value: Any) -> bool:
@@ -292,7 +292,7 @@ def dialect(declared: Mapping[str, Any]) -> Dialect:
         key = BY_NAME.get(name)
         if key is None:
             near = difflib.get_close_matches(str(name), BY_NAME, n=1)
-            guess = f"; did you mean {near[0]!r}?" if near else ""
+            guess = f"; did you mean {near[0]!r}?" if near else "."
             raise DialectError(f"dialect: unknown key {name!r}{guess} Known keys: {', '.join(BY_NAME)}")
         if not key.allows(value):
             raise DialectError(f"dialect: {name} is {value!r}, expected {_expected(key)}")
@@ -338,7 +338,7 @@ def contradictions(
     for name, kind in (said.get("exceptions") or {}).items():
         if kind not in OUTCOMES:
             near = difflib.get_close_matches(kind, OUTCOMES, n=1)
-            guess = f"; did you mean {near[0]!r}?" if near else ""
+            guess = f"; did you mean {near[0]!r}?" if near else "."
             kinds = ", ".join(sorted(OUTCOMES))
             yield f"dialect: exceptions says that {name} means {kind!r}, which is no outcome{guess} Expected one of {kinds}"
     for name, value in capabilities.items():

@@ -25,6 +25,8 @@ Elsewhere = Callable[[Scenario, Cell], Awaitable[Recording]]
 CHILD = "conformance.child"
 #: Longest answer line: a recording of a flooding agent.
 MAX_ANSWER = 256 * 1024 * 1024
+#: After so many children in a row that gave no recording the rest is not played.
+FAILED = 3
 #: What a child may take beside its runs' own deadlines: to start, import the agent and answer.
 START_S = 60
 
@@ -37,9 +39,12 @@ class _Child:
         # Where the kit was started, wherever a hung agent has gone since.
         self._cwd = Path.cwd()
         self._process: asyncio.subprocess.Process | None = None
+        self._failed = 0
 
     async def play(self, plan: Scenario, cell: Cell) -> Recording:
         """The recording of one scenario, played in the child."""
+        if self._failed >= FAILED:
+            raise AgentError(f"scenario {plan.id!r}: the agent hung {FAILED} times in a row; it is not tried again")
         process = self._process or await self._start()
         job = self._job | {"scenario": plan.data, "cell": asdict(cell)}
         assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - both are pipes
@@ -47,17 +52,21 @@ class _Child:
         try:
             process.stdin.write(json.dumps(job).encode() + b"\n")
             await process.stdin.drain()
-            line = await asyncio.wait_for(process.stdout.readline(), patience_s)
+            async with asyncio.timeout(patience_s):
+                line = await process.stdout.readline()
             answer = json.loads(line)
         except (TimeoutError, ConnectionError, ValueError) as error:
             await self.end()
+            self._failed += 1
             raise AgentError(
                 f"scenario {plan.id!r}: the child process that played it gave no answer: {error!r}"
             ) from error
         if answer.get("stuck"):
             await self.end()
         if "error" in answer:
+            self._failed += bool(answer.get("stuck"))
             raise AgentError(answer["error"])
+        self._failed = 0
         return loads(answer["recording"], plan.id)
 
     async def _start(self) -> asyncio.subprocess.Process:

@@ -281,12 +281,26 @@ def _at_one_record(cause: Finding, finding: Finding, _seen: View) -> bool:
     return cause.seq in (finding.seq, *finding.related)
 
 
+def _of_one_execution(cause: Finding, finding: Finding, _seen: View) -> bool:
+    """Whether both tell of one request what became of one execution in it."""
+    return cause.seq == finding.seq and not set(cause.related).isdisjoint(finding.related)
+
+
 def _at_one_request(cause: Finding, finding: Finding, seen: View) -> bool:
     """Whether both are about one request, of which one names the record it was sent at and one that of its refusal."""
     for run in seen.runs:
         for call in run.calls:
             if finding.seq in (call.seq, call.refused_seq):
                 return cause.seq in (call.seq, call.refused_seq)
+    return False
+
+
+def _at_the_next_request(cause: Finding, finding: Finding, seen: View) -> bool:
+    """Whether it is about the first request that was sent behind the record of the other."""
+    for run in seen.runs:
+        for call in run.calls:
+            if finding.seq in (call.seq, call.refused_seq):
+                return run.seq < cause.seq < call.seq and not any(cause.seq < one.seq < call.seq for one in run.calls)
     return False
 
 
@@ -304,13 +318,17 @@ def _in_this_play(_cause: Finding, _finding: Finding, _seen: View) -> bool:
 
 
 #: What follows from what. A request that is refused for a bad history is the history's fault; one beyond what a clause allows
-#: finds no turn of the script; a run that a refusal ended does not do what the scenario predicts. What an agent says of its
-#: end is its own doing, whatever brought it there: RUN-3 and RUN-5 follow from nothing.
+#: finds no turn of the script; a run that a refusal ended does not do what the scenario predicts. Calls that were joined wrongly
+#: do not run, and the next turn may need their results; rounds that recovery took are rounds that were not made. What an agent
+#: says of its end is its own doing, whatever brought it there: RUN-3 and RUN-5 follow from nothing.
 CONSEQUENCES: tuple[Consequence, ...] = (
     Consequence(("WIRE-1", "RUN-7"), ("HIS-",), _at_one_record),
     Consequence(("SCRIPT-1",), ("LIM-", "SUM-", "REC-", "RUN-2", "RUN-9", "ACT-"), _at_one_request),
     Consequence(("EXPECT", "SCRIPT-2"), ("WIRE-1", "SCRIPT-1"), _earlier_in_the_run),
-    Consequence(("ACT-1", "ACT-8"), ("STR-3",), _at_one_record),
+    Consequence(("ACT-1", "ACT-8", "HIS-4"), ("STR-3",), _at_one_record),
+    Consequence(("SCRIPT-1",), ("STR-3",), _at_the_next_request),
+    Consequence(("LIM-1",), ("LIM-7",), _at_one_record),
+    Consequence(("HIS-10",), ("HIS-1",), _of_one_execution),
     Consequence(("STR-1",), ("STR-2", "STR-3"), _in_this_play),
 )
 

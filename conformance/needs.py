@@ -7,14 +7,17 @@ from typing import Literal
 from conformance.agent_side import AgentInfo
 from conformance.errors import AgentError
 from conformance.scenario import RunSpec, Scenario
+from fake_models.script import CallTurn
 from fake_models.tools import Hangs
 
-Kind = Literal["capability", "knob", "kit", "wire"]
+Kind = Literal["capability", "knob", "dialect", "kit", "wire"]
+
+_ANSWER_BY = "answer_by"
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A capability or a knob that the agent has to declare, or something that the way to reach it or the cell's wire must allow."""
+    """A capability, a knob or a value of its dialect that the agent has to declare, or what the way to it or the cell's wire must allow."""
 
     kind: Kind
     name: str
@@ -35,7 +38,26 @@ def needs(plan: Scenario) -> tuple[Need, ...]:
     """Everything that has to be there for the scenario to be played as it is written, each once."""
     tools = [Need("capability", "approval") for tool in plan.tools.values() if tool.approval]
     tools += [Need("capability", "tool_timeout")] if _times_out(plan) else []
-    return tuple(dict.fromkeys((*(need for spec in plan.runs for need in _of_run(spec)), *tools)))
+    return tuple(dict.fromkeys((*(need for spec in plan.runs for need in _of_run(spec)), *tools, *_answers(plan))))
+
+
+def _answers(plan: Scenario) -> Iterator[Need]:
+    """
+    The answer tools that a script calls by itself, with an argument of theirs, where it predicts what comes of the answer.
+
+    Where a turn says `answer`, the kit names tool and argument as the agent declares them.
+    """
+    blocks = (*plan.expect, *(block for spec in plan.runs for block in spec.expect))
+    said = [str(block.when[_ANSWER_BY]) for block in blocks if _ANSWER_BY in block.when]
+    called = {(call.name, name) for spec in plan.runs for call in _called(spec) for name in call.args or ()}
+    for one in said:
+        name, _, argument = one.removeprefix("tool:").rpartition(".")
+        if (name, argument) in called:
+            yield Need("dialect", f"{_ANSWER_BY}={one}")
+
+
+def _called(spec: RunSpec) -> Iterator[CallTurn]:
+    return (call for turn in spec.script.turns for call in turn.calls)
 
 
 def _times_out(plan: Scenario) -> bool:
@@ -67,6 +89,10 @@ def _met(need: Need, info: AgentInfo, *, can_be_killed: bool) -> bool:
             return info.capabilities.get(need.name) not in (None, False)
         case "knob":
             return need.name in info.knobs
+        case "dialect":
+            # An agent without an answer tool, or with one of another name, is sent a call of a tool that it does not know.
+            wanted, has = need.name.removeprefix(f"{_ANSWER_BY}="), str(info.dialect.get(_ANSWER_BY, "text"))
+            return has == wanted or has.rpartition(".")[0] != wanted.rpartition(".")[0]
         case "kit":
             return can_be_killed
         case "wire":

@@ -44,7 +44,11 @@ def typed(text: str) -> dict[str, Any] | None:
         return {"on_limit": text}
     if "=" not in text:
         return None
-    keys = dict(map(_pair, _split(text)))
+    keys: dict[str, Any] = {}
+    for name, value in map(_pair, _split(text)):
+        if name in keys and keys[name] != value:
+            raise DialectError(f"dialect: {name} is {keys[name]!r} and {value!r}; expected it once")
+        keys[name] = value
     for name, value in keys.items():
         try:
             dialect({name: value})

@@ -135,7 +135,8 @@ async def play(agent: Agent, plan: Scenario, cell: Cell, under: Dialect, keep: K
 
     Raises:
         NotPlayed: the agent lacks what the scenario needs, or the cell's wire what the scenario asks for.
-        AgentError: a session could not be opened. What the agent does after that is recorded, never raised.
+        AgentError: a session could not be opened, or its agent ended itself when no run of it went on any more. What the agent
+            does in between is recorded, never raised.
     """
     _playable(agent, plan)
     if lacking := _lacking(plan, cell):
@@ -200,10 +201,12 @@ async def _open(stage: _Stage, name: str) -> _Place:
 
 async def _close(stage: _Stage, *, all_of_them: bool = False) -> None:
     """Close the sessions that a kill took: the killed one's and, where the agent is a process, all; or all at the end."""
-    for name, place in reversed(tuple(stage.places.items())):
-        if all_of_them or (stage.killed and (stage.agent.apart or place.session.killed)):
-            stage.lost[name] = stage.places.pop(name).session
-            await stage.agent.close(place.handle)
+    # All are closed, the last one first, though one of them raises.
+    async with AsyncExitStack() as closing:
+        for name, place in tuple(stage.places.items()):
+            if all_of_them or (stage.killed and (stage.agent.apart or place.session.killed)):
+                stage.lost[name] = stage.places.pop(name).session
+                closing.push_async_callback(stage.agent.close, place.handle)
     stage.killed.clear()
 
 

@@ -9,6 +9,7 @@ What can go wrong between a script and the agent that plays it.
 - `ListenError`: the server cannot have its port. The doing of whoever chose it.
 """
 
+import errno
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,6 +42,13 @@ class ListenError(OSError):
 
     def __init__(self, host: str, port: int, reason: Exception) -> None:
         super().__init__(
-            f"cannot listen on {host:.100}, port {port}: {reason!s:.200}. Stop what listens there, or give another port; "
-            "port 0 takes a free one. A host is an address or a name of this machine, such as 127.0.0.1."
+            f"cannot listen on {host:.100}, port {port}: {reason!s:.200}. {_PORT if _of_the_port(reason) else _HOST}"
         )
+
+
+_PORT = "Stop what listens there, or give another port; port 0 takes a free one."
+_HOST = "A host is an address or a name of this machine, such as 127.0.0.1."
+
+
+def _of_the_port(reason: Exception) -> bool:
+    return isinstance(reason, OverflowError) or getattr(reason, "errno", None) in {errno.EADDRINUSE, errno.EACCES}

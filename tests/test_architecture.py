@@ -137,7 +137,9 @@ def test_targets_use_only_the_agents_side():
         for one in imports(n)
         if one.startswith("conformance")
     }
-    assert used <= {"conformance.agent_side", "conformance.agent_side.told"} | {n for n in MODULES if n.startswith("conformance.targets")}
+    assert used <= {"conformance.agent_side", "conformance.agent_side.told"} | {
+        n for n in MODULES if n.startswith("conformance.targets")
+    }
 
 
 PURE = [name for name in MODULES if not any(fits(name, shell) for shell in SHELLS)]

@@ -10,12 +10,14 @@ import click
 import pytest
 import yaml
 from click.testing import CliRunner
+from junitparser import Error, Failure, Skipped
 
 from conformance.baseline_file import Vocabulary, read
 from conformance.cli import main
 from conformance.cli.known import CELLS
 from conformance.judge import Verdict
 from conformance.loading.loader import bundled
+from conformance.reporters.junit import OUTCOMES
 from conformance.rules import BY_ID
 
 ROOT = Path(__file__).parents[1]
@@ -94,16 +96,26 @@ def totals(result):
 def test_the_baseline_of_the_page_is_one():
     words = Vocabulary([path.stem for path in bundled()], BY_ID, CELLS)
     assert [(one.scenario, one.rule, one.cell) for one in read(block("baseline"), "ci.md", words)] == [
-        ("empty-once", "REC-1", None),
-        ("long-text-with-odd-characters", "RUN-8", "streaming/whole"),
+        ("empty-once", "DIA-1", None),
+        ("unknown-argument", "DIA-1", "blocking"),
     ]
+
+
+def test_the_baseline_of_the_page_holds_for_the_readmes_agent(folder):
+    (folder / "baseline.yaml").write_text(block("baseline"), "utf-8")
+    scenarios = [one["scenario"] for one in yaml.safe_load(block("baseline"))]
+    result = conformance("run", *scenarios, "--agent", "python:my_agent:AGENT", "--baseline", "baseline.yaml")
+    assert totals(result) == {"expected-fail": len(scenarios)}
+    assert result.exit_code == 0
 
 
 def test_every_verdict_has_its_place_in_the_table_of_junit():
     table = PAGE[PAGE.index("| verdict | in JUnit |") :].partition("\n\n")[0]
-    named = set(re.findall(r"`([a-z-]+)`", "\n".join(line.split("|")[1] for line in table.splitlines())))
-    # A scenario as a whole is never not-applicable.
-    assert named == set(Verdict) - {"not-applicable"}
+    cells = [line.split("|")[1:3] for line in table.splitlines()[2:]]
+    said = {verdict: how for verdicts, how in cells for verdict in re.findall(r"`([a-z-]+)`", verdicts)}
+    assert said.keys() == set(Verdict)
+    elements = {Failure: "`failure`", Error: "`error`", Skipped: "`skipped`", None: "passes"}
+    assert [verdict for verdict, how in said.items() if elements[OUTCOMES.get(verdict)] not in how] == []
 
 
 def test_the_readme_leads_here():

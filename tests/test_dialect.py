@@ -60,7 +60,7 @@ def test_a_declaration_that_cannot_be_read_says_what_is_allowed(declared, says):
 @pytest.mark.parametrize(
     "declared",
     [
-        {"default_max_iters": 0},
+        {"default_max_iters": 1},
         {"default_max_iters": "unlimited"},
         {"empty_response": {"retry_then_error": 3}},
         {"empty_is": []},

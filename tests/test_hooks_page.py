@@ -32,6 +32,10 @@ def report(tmp_path_factory):
     sys.modules.pop("watched_agent", None)
 
 
+def test_the_pages_command_ends_without_a_failure_and_without_a_warning(report):
+    assert {entry.verdict for entry in report.entries} == {"pass", "not-applicable"}
+
+
 def test_the_pages_agent_keeps_every_clause_that_the_page_is_about(report):
     found = {
         result.rule: result.findings

@@ -198,11 +198,55 @@ def consequence(cause, follows):
         (("SCRIPT-1", "model/refused"), ("RUN-5", "kit/run_end"), None),
         (("STR-3", "model/reply"), ("ACT-1", "model/reply"), "STR-3"),
         (("STR-2", "model/reply"), ("STR-1", "kit/run_end"), "STR-2"),
+        (("STR-3", "model/reply"), ("SCRIPT-1", "model/refused"), "STR-3"),
+        (("STR-3", "model/refused"), ("SCRIPT-1", "model/refused"), None),
+        (("STR-3", "kit/run_start"), ("SCRIPT-1", "model/refused"), None),
+        (("LIM-7", "kit/run_end"), ("LIM-1", "kit/run_end"), "LIM-7"),
         (("ACT-2", "model/reply"), ("ACT-1", "model/reply"), None),
     ],
 )
 def test_a_finding_follows_from_an_earlier_one_where_the_records_say_so(cause, follows, of):
     assert consequence(cause, follows) == of
+
+
+def test_a_result_that_was_dropped_is_told_once():
+    s = Story()
+    s.ask()
+    s.reply(calls=[("look", {}, "c1")])
+    s.execute("look", {}, "c1", 42, keep=False)
+    s.ask()
+    s.reply(text="42")
+    (finding,) = judge(s.recording(), RULES).of("HIS-10").findings
+    assert finding.consequence_of == "HIS-1"
+
+
+def test_a_result_that_lacks_a_value_does_not_follow_from_one_that_is_not_there():
+    s = Story()
+    s.ask()
+    s.reply(calls=[("look", {}, "c1"), ("look", {"n": 2}, "c2")])
+    s.execute("look", {}, "c1", 42, keep=False)
+    s.execute("look", {"n": 2}, "c2", 17, content="Seen.")
+    s.ask()
+    s.reply(text="42")
+    findings = judge(s.recording(), RULES).of("HIS-10").findings
+    assert [one.consequence_of for one in findings] == ["HIS-1", None]
+
+
+def test_calls_that_were_joined_into_one_are_told_once_and_by_the_rule_that_names_it():
+    s = Story(channels="MTER", capabilities={"streaming": True})
+    s.records[0].data["stream"] = True
+    s.ask(extra={"stream": True})
+    s.reply(calls=[("look", {"n": 1}, "c1"), ("look", {"n": 2}, "c2")], fault={"quirks": ["index_zero"]}, keep=False)
+    joined = {"id": "c2", "type": "function", "function": {"name": "look", "arguments": '{"n": 1}{"n": 2}'}}
+    s.history += [{"role": "assistant", "content": None, "tool_calls": [joined]}]
+    s.answer("c2", "Error: the arguments cannot be read.")
+    s.ask(extra={"stream": True})
+    s.refused(by="script", rule=None)
+    s.outcome("error")
+    found = {one.rule: one.findings for one in judge(s.recording(), RULES).results if one.findings}
+    causes = {name: {finding.consequence_of for finding in findings} for name, findings in found.items()}
+    assert causes["STR-3"] == {None}
+    assert all(causes[name] == {"STR-3"} for name in ("ACT-1", "ACT-8", "HIS-4", "SCRIPT-1"))
 
 
 def test_a_refused_request_that_the_run_went_on_from_explains_nothing_more():

@@ -88,3 +88,10 @@ def test_every_core_scenario_predicts_something(core: tuple[Scenario, ...]) -> N
 def test_the_time_query_predicts_exactly_twelve_events_of_the_reference() -> None:
     one = by_id()["time-query-max-iters-1"]
     assert [block.predictions["events"] for block in one.expect if "events" in block.predictions] == [12]
+
+
+def test_an_agent_that_asks_again_after_a_filtered_reply_finds_a_turn(core: tuple[Scenario, ...]) -> None:
+    scripts = [run.script.turns for one in core for run in one.runs]
+    behind = [turns[at + 1 :] for turns in scripts for at, turn in enumerate(turns) if turn.stop == "filter"]
+    assert len(behind) == 2
+    assert all(turns and turns[0].optional for turns in behind)

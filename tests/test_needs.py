@@ -80,3 +80,31 @@ def test_what_cannot_be_killed_lacks_it_whatever_it_declares():
     one = plan(RUN | {"kill": "stream"})
 
     assert [str(lacked(one, AgentInfo("a"), can_be_killed=can)) for can in (True, False)] == ["None", "kit kill"]
+
+
+BY_TEXT = {"when": {"answer_by": "tool:done.text"}, "outcome": "answered"}
+
+
+@pytest.mark.parametrize(
+    ("answer_by", "lacks"),
+    [
+        ("tool:done.text", "None"),
+        ("tool:done.words", "dialect answer_by=tool:done.text"),
+        ("tool:finish.words", "None"),
+        ("text", "None"),
+    ],
+)
+def test_an_answer_that_a_script_spells_itself_needs_the_argument_it_is_spelled_for(answer_by, lacks):
+    spelled = {"user": "a", "model": [{"call": {"name": "done", "args": {"text": "b"}}}], "expect": [BY_TEXT]}
+
+    assert str(lacked(plan(spelled), AgentInfo("a", dialect={"answer_by": answer_by}), can_be_killed=True)) == lacks
+
+
+def test_an_answer_that_the_kit_spells_needs_nothing():
+    assert needs(plan({"user": "a", "model": [{"answer": "b", "call": "look"}], "expect": [BY_TEXT]})) == ()
+
+
+def test_of_the_library_this_one_spells_an_answer_itself():
+    named = {one.id for one in load_all(bundled()) if any(need.kind == "dialect" for need in needs(one))}
+
+    assert named == {"answer-behind-a-call"}

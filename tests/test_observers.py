@@ -200,6 +200,16 @@ def test_the_calls_of_the_last_round(ran, value):
     assert seen("last_round_tools", finish(s)) == value
 
 
+@pytest.mark.parametrize(
+    ("unit", "limit", "value"), [("steps", None, None), ("steps", 1, "skip"), ("rounds", None, "skip")]
+)
+def test_a_default_that_counts_steps_may_end_between_a_model_and_its_tools(unit, limit, value):
+    s = Story(max_iters=limit, dialect={"on_limit": "stop", "default_max_iters": 1, "limit_unit": unit})
+    s.ask()
+    s.reply(calls=[("look", {}, "c1")])
+    assert seen("last_round_tools", finish(s)) == value
+
+
 @pytest.mark.parametrize("declared", ["free", "counts"])
 @pytest.mark.parametrize(("rounds", "value"), [(1, "counts"), (2, "free")])
 def test_whether_an_empty_reply_spends_a_round(declared, rounds, value):
@@ -502,6 +512,26 @@ def test_an_exception_that_means_something_else_than_declared():
     s.fail(500)
     s.raises("Halt", "500")
     assert seen("exceptions", s) == {"Halt": "model_error", "Other": "gate"}
+
+
+@pytest.mark.parametrize(("rounds", "value"), [(1, {"Halt": "truncated"}), (2, None)])
+def test_an_exception_where_the_rounds_are_used_up_may_mean_the_limit_too(rounds, value):
+    s = Story(max_iters=2, dialect={"exceptions": {"Halt": "limit"}})
+    for place in range(rounds):
+        s.ask()
+        s.reply(calls=[("look", '{"n": ', f"c{place}")], stop="length")
+    s.raises("Halt", "Max turns (2) exceeded.")
+    assert seen("exceptions", s) == value
+
+
+def test_a_request_that_is_sent_again_may_have_used_up_a_round_too():
+    s = Story(max_iters=2, dialect={"exceptions": {"Halt": "limit"}})
+    s.ask()
+    s.fail(500)
+    s.ask(again=True)
+    s.fail(500)
+    s.raises("Halt", "Max turns (2) exceeded.")
+    assert seen("exceptions", s) is None
 
 
 # Together.

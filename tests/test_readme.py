@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from conformance.certify import certify
 from conformance.cli import main
+from conformance.environments import targets
 from conformance.loading.loader import bundled, load
 from conformance.rules import BY_ID, RULES
 
@@ -44,6 +45,12 @@ def test_the_readmes_scenario_passes_with_the_readmes_agent(folder):
     ]
 
 
+def test_the_readmes_scenario_is_fair_to_an_honest_agent_and_shows_a_fault(folder):
+    shown = re.search(r"^    conformance (lint --strict my-first.yaml)$", README, re.MULTILINE)[1]
+    result = conformance(*shown.split())
+    assert (result.exit_code, result.stdout) == (0, "1 scenario, no problem\n")
+
+
 def test_the_readmes_agent_takes_an_empty_reply_for_an_answer_and_the_kit_says_so(folder):
     empty = next(path for path in bundled() if path.stem == "empty-once")
     (entry,) = run(empty).entries
@@ -58,17 +65,29 @@ def conformance(*words):
 def test_the_readmes_agent_has_many_findings_of_few_causes(folder):
     result = conformance("run", "--agent", "python:my_agent:AGENT")
     assert result.exit_code == 1
-    played, failing = map(int, re.search(r"^(\d+) scenarios: (\d+) fail", result.stdout, re.MULTILINE).groups())
-    assert 1 / 4 <= failing / played <= 1 / 2
+    failing, played = counts(result.stdout)
+    assert "about four in ten fail" in " ".join(README.split())
+    assert 0.35 <= failing / played <= 0.45
     table = result.stdout[result.stdout.index("findings by rule") :]
     assert len(re.findall(r"^[A-Z]+(?:-\S+)? +fail ", table, re.MULTILINE)) < failing / 2
     assert "a declaration that fits what was seen:" in result.stdout
+    assert "; declare empty_response: finish" in " ".join(result.stdout.split())
+
+
+def counts(stdout):
+    """Of the plays that a report counts, how many fail and how many were played."""
+    (line,) = re.findall(r"^\d+ scenarios: .+$", stdout, re.MULTILINE)
+    count = {word: int(number) for number, word in re.findall(r"(\d+) ([a-z-]+)", line)}
+    return count["fail"], count["scenarios"] - count["not-applicable"]
 
 
 def test_the_declaration_that_the_report_offers_leaves_only_what_no_declaration_fits(folder):
     agent = ("run", "--agent", "python:my_agent:AGENT", "--format", "json")
     offered = re.search(r"^  --dialect (.+)$", conformance("run", *agent[1:3]).stdout, re.MULTILINE)[1]
     again = json.loads(conformance(*agent, "--dialect", *shlex.split(offered)).stdout)
+    played = [one["verdict"] for one in again["runs"] if one["verdict"] != "not-applicable"]
+    assert "With that declaration about one in ten still fails." in " ".join(README.split())
+    assert 0.05 <= played.count("fail") / len(played) <= 0.15
     left = [f for run in again["runs"] for r in run["results"] if r["rule"] == "DIA-1" for f in r["findings"]]
     assert {finding["message"].partition(" is declared")[0] for finding in left} == {"bad_arguments"}
     assert all(finding["message"].endswith("so that no declaration fits") for finding in left)
@@ -90,3 +109,14 @@ def test_every_page_that_the_readme_links_to_is_there():
 def test_the_readme_names_only_commands_that_exist():
     named = set(re.findall(r"^    conformance ([\w-]+)", README, re.MULTILINE))
     assert named <= set(main.list_commands(None))
+
+
+def test_the_readme_names_only_targets_that_there_are():
+    installed = re.search(r"^    conformance targets install ([\w\- ]+?)  ", README, re.MULTILINE)[1].split()
+    named = {
+        *installed,
+        *re.findall(r"target:([\w-]+)", README),
+        *re.findall(r"^    conformance results (\w\S+)", README, re.MULTILINE),
+    }
+    assert len(named) >= 3
+    assert named <= set(targets())

@@ -61,7 +61,7 @@ class Agent(Protocol):
         """End the agent where the run is, as a crash does; called like `cancel`, and need not come back. Its sessions are lost."""
 
     async def close(self, handle: Any) -> None:
-        """End a session."""
+        """End a session. AgentError where the agent ended itself after its last run."""
 
 
 @dataclass(frozen=True, slots=True)

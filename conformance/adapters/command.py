@@ -85,11 +85,15 @@ class _Line:
         #: A run of it hung or said too much: it is ended once no other goes on.
         self.doomed = False
         self._runs: dict[str, _Open] = {}
+        #: The run that was last begun or spoken of.
+        self._latest: _Open | None = None
         self._ignored: set[str] = set()
 
     async def introduced(self, within_s: float) -> AgentInfo:
         """Who the agent says it is; AgentError where it ends or says something else, TimeoutError where it says nothing."""
-        info = await asyncio.wait_for(asyncio.shield(self._ready), within_s)
+        # Not wait_for: of a cancellation that comes as the wait is over, Python 3.11 makes none.
+        async with asyncio.timeout(within_s):
+            info = await asyncio.shield(self._ready)
         if self.wrong is not None:
             raise AgentError(self.wrong.why)
         return info
@@ -103,7 +107,7 @@ class _Line:
             done.set_result("died")
         self._runs.pop(take.run, None)
         self._ignored.discard(take.run)
-        self._runs[take.run] = _Open(take, done)
+        self._runs[take.run] = self._latest = _Open(take, done)
         return done
 
     def give_up(self, run: str, how: How) -> None:
@@ -131,7 +135,7 @@ class _Line:
         except ProtocolError as error:
             self.wrong = wrong = _Wrong(line[:500].decode("utf-8", "replace"), str(error))
             # Where no run goes on it stands with the one before, which may have been the last.
-            for one in self._running() or [*self._runs.values()][-1:]:
+            for one in self._running() or filter(None, [self._latest]):
                 one.take.garbage(wrong.line, wrong.why)
             self._ended()
 
@@ -148,6 +152,7 @@ class _Line:
             )
         if said["run"] in self._ignored:
             return
+        self._latest = one
         try:
             _take(one, said)
         except Flood:
@@ -238,6 +243,7 @@ class Command:
         if self._deaths >= DEATHS:
             raise AgentError(f"{self._program.name}: it died {DEATHS} times in a row; it is not started again")
         if self._line is None or self._line.over:
+            await self._still_there()
             await self.end()
             try:
                 await self.start()
@@ -256,9 +262,17 @@ class Command:
         shows = "E" in self.info.channels
         done = line.begin(Taker(given.run, recorder, shows=shows, hear=handle.session.hear))
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._say(protocol.run(given)), deadline_s)
+            async with asyncio.timeout(deadline_s):
+                await self._say(protocol.run(given))
         how = await ends(done, lambda: recorder.stirred, deadline_s, lambda: handle.session.overran(given.run))
         how = done.result() if how is None else how
+        if how in ("returned", "raised") and not line.busy:
+            await line.process.settled()
+            how = "died" if line.over else how
+        if how == "died":
+            await line.process.left()
+        # How it ends once it is ended from here says nothing.
+        went = line.process.went
         if how not in ("returned", "raised"):
             # What it still says while it is ended is the kit's doing and belongs to no record.
             recorder.mute(given.run)
@@ -270,7 +284,10 @@ class Command:
         if not line.busy and self._line is line:
             self._deaths += how == "died" and not line.killed
             await self.end()
-        return End(how, *line.process.tails, gone=not line.killed)
+        out, err = line.process.tails
+        if went is not None and not line.killed:
+            err = "\n".join((*filter(None, [err.removesuffix("\n")]), went, ""))
+        return End(how, out, err, gone=not line.killed)
 
     def cancel(self, handle: _Handle, run: str) -> None:  # noqa: ARG002 - the seam's signature
         """Say that a run is not wanted any more."""
@@ -285,9 +302,15 @@ class Command:
             self._line.process.kill()
 
     async def close(self, handle: _Handle) -> None:
-        """End a session; the agent is told nothing, since the next one is its own."""
+        """
+        End a session; the agent is told nothing, since the next one is its own.
+
+        Raises:
+            AgentError: its process ended, or said what is no message, since its last run.
+        """
         await self._catch_up()
         await self._server.unmount(handle.token)
+        await self._still_there()
 
     async def end(self, *, gently: bool = False) -> None:
         """End the process and all it started."""
@@ -296,8 +319,21 @@ class Command:
             return
         if gently and not line.over:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(line.process.send(protocol.bye()), self._patience.bye_s)
+                async with asyncio.timeout(self._patience.bye_s):
+                    await line.process.send(protocol.bye())
         await line.process.end(gently=gently)
+
+    async def _still_there(self) -> None:
+        """AgentError where the process went when no run of it went on: no run would tell of it."""
+        line = self._line
+        if line is None or not line.over or line.busy or line.killed or line.doomed:
+            return
+        self._deaths += 1
+        await line.process.left()
+        went = line.process.went
+        await self.end()
+        why = line.wrong.why if line.wrong is not None else f"its process ended {went or ''}".rstrip()
+        raise AgentError(f"{self._program.name}: when its last run was over and no other had begun, {why}")
 
     async def _say(self, said: bytes) -> None:
         if self._line is not None:

@@ -12,7 +12,7 @@ import importlib
 import inspect
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +24,8 @@ from typing import Any
 from freezegun import freeze_time
 
 from conformance.adapters.base import Adapter, Agent, End, How
-from conformance.adapters.taking import MAX_EVENT_CHARS, Flood, Taker
+from conformance.adapters.exits import withheld
+from conformance.adapters.taking import MAX_EVENT_CHARS, Flood, Garbled, Taker
 from conformance.adapters.watching import ends
 from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput, Runner
 from conformance.agent_side.saying import RUNNING, logs, taken, text_of
@@ -40,6 +41,8 @@ OPEN_S = 60.0
 GRACE_S = 0.2
 
 
+#: How a run ends whose items are not taken any more.
+_ENDED: Mapping[type[BaseException], How] = {Flood: "cap", Garbled: "died"}
 #: What a run's items can be taken by.
 _ITERATED = ("__iter__", "__aiter__", "__await__")
 #: Runs a coroutine to its end on the agent's thread.
@@ -137,13 +140,16 @@ class InProcess:
     apart = False
     can_be_killed = True
 
-    def __init__(self, agent: InProcessAgent, on_time: Callable[[datetime], None]) -> None:
+    def __init__(self, agent: InProcessAgent, on_time: Callable[[datetime], None], exits: Sequence[str] = ()) -> None:
         self.info = _checked(agent.info)
         self.on_time = on_time
         self.stuck = False
         self._agent = agent
         self._thread = _Thread()
         self._running: dict[str, _Driving] = {}
+        # What the agent did to end this process, and how much of that a run has answered for.
+        self._exits = exits
+        self._answered = 0
 
     async def open(self, session: Session) -> _Handle:
         """Begin a session. What the agent's own `open` raises is an AgentError: nothing ran that could be judged."""
@@ -208,7 +214,16 @@ class InProcess:
         if session.killed:
             await self._swept()
             return End("died", stderr_tail=told)
+        if exits := self._exited():
+            recorder.mute(one.run)
+            return End("died", stderr_tail="".join(f"{each}\n" for each in exits), gone=True)
         return End(done.result() if how is None else how, stderr_tail=told)
+
+    def _exited(self) -> Sequence[str]:
+        """What the agent did to end this process since this was last asked."""
+        new = self._exits[self._answered :]
+        self._answered += len(new)
+        return new
 
     async def _swept(self) -> None:
         """A process that is killed has no tasks left: end those that would go on with the next one that is drained."""
@@ -231,15 +246,21 @@ class InProcess:
         raise Killed(f"the kit has killed this agent in run {run!r}")
 
     async def close(self, handle: _Handle) -> None:
-        """End a session; what the agent's own `close` raises or does not finish is its own affair. A killed one is not asked."""
+        """
+        End a session; what the agent's own `close` raises or does not finish is its own affair. A killed one is not asked.
+
+        Raises:
+            AgentError: the agent would have ended this process since its last run.
+        """
         handle.session.release()
-        if self.stuck or handle.session.killed:
-            return
-        done = asyncio.wrap_future(self._thread.start(partial(_closed, handle.runner, self._thread.drain)))
-        await asyncio.wait({done}, timeout=GRACE_S)
-        self.stuck = not done.done()
-        if done.done():
-            done.exception()
+        if not self.stuck and not handle.session.killed:
+            done = asyncio.wrap_future(self._thread.start(partial(_closed, handle.runner, self._thread.drain)))
+            await asyncio.wait({done}, timeout=GRACE_S)
+            self.stuck = not done.done()
+            if done.done():
+                done.exception()
+        if exits := self._exited():
+            raise AgentError(f"agent {self.info.name!r}: after its last run of a session, {exits[0]}")
 
     def stop(self) -> None:
         """End the agent's thread."""
@@ -343,9 +364,10 @@ class _Driving:
             self.is_async.set_result(False)
         if self.done.done():
             return
-        if not isinstance(error, Flood):
+        how = _ENDED.get(type(error), "raised")
+        if how == "raised":
             self._take.raised(_name(error), text_of(error))
-        self.done.set_result("cap" if isinstance(error, Flood) else "raised")
+        self.done.set_result(how)
 
     @contextlib.contextmanager
     def _heard(self) -> Iterator[None]:
@@ -455,7 +477,7 @@ def find(spec: str) -> InProcessAgent:
         AgentError: no such module or name, an import that raises, or a value that is no InProcessAgent.
     """
     module_name, _, name = spec.partition(":")
-    if not module_name or not name:
+    if not name or not all(part.isidentifier() for part in module_name.split(".")):
         raise SpecError(f"agent 'python:{spec}': expected python:package.module:NAME, such as python:my_agent:AGENT")
     here = str(Path.cwd())
     if here not in sys.path:
@@ -484,10 +506,10 @@ def find(spec: str) -> InProcessAgent:
 
 @contextlib.asynccontextmanager
 async def connected(
-    agent: InProcessAgent, on_time: Callable[[datetime], None] = lambda _now: None
+    agent: InProcessAgent, on_time: Callable[[datetime], None] = lambda _now: None, exits: Sequence[str] = ()
 ) -> AsyncIterator[Agent]:
-    """The agent, on its own thread until the block ends."""
-    one = InProcess(agent, on_time)
+    """The agent, on its own thread until the block ends. `exits` grows with what it does to end this process."""
+    one = InProcess(agent, on_time, exits)
     try:
         yield one
     finally:
@@ -497,16 +519,28 @@ async def connected(
 @contextlib.asynccontextmanager
 async def connect(spec: str) -> AsyncIterator[Agent]:
     """The agent of a `python:` spec, with the clock frozen."""
-    async with frozen(find(spec)) as one:
-        yield one
+    # One for both: what the module took of `os` while it was imported tells of itself in a run as well.
+    with withheld() as exits:
+        agent = find(spec)
+        if exits:
+            raise AgentError(f"agent 'python:{spec}': while it was imported, {exits[0]}")
+        async with _frozen(agent, exits) as one:
+            yield one
 
 
 @contextlib.asynccontextmanager
 async def frozen(agent: InProcessAgent) -> AsyncIterator[Agent]:
     """The agent, with the clock of this process frozen: it reads the scenario's time wherever it looks."""
+    with withheld() as exits:
+        async with _frozen(agent, exits) as one:
+            yield one
+
+
+@contextlib.asynccontextmanager
+async def _frozen(agent: InProcessAgent, exits: Sequence[str]) -> AsyncIterator[Agent]:
     # Frozen once, since one start costs milliseconds with some hundred modules loaded, and moved per scenario.
     with freeze_time("2026-01-01", real_asyncio=True) as clock:
-        async with connected(agent, clock.move_to) as one:
+        async with connected(agent, clock.move_to, exits) as one:
             yield one
 
 

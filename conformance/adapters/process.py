@@ -14,10 +14,17 @@ from conformance.agent_side.figures import MAX_LINE_BYTES
 
 #: How much is read at once; a pipe of Linux holds 64 KiB unless it was made larger.
 CHUNK_BYTES = 64 * 1024
+#: The most that a pipe of Linux is made to hold by who is not root, in chunks.
+PIPE_CHUNKS = 16
 #: What is kept of each stream's end.
 TAIL_BYTES = 4 * 1024
 #: How long a process may go on once it has closed its stdout, in seconds.
 LEAVING_S = 0.2
+
+#: How long a process that is still at work is looked at once its run is over, and how often, in seconds.
+SETTLING_S, LOOK_S = 0.2, 0.001
+#: The states of a Linux thread that is at work: it runs, or waits for a disk.
+_AT_WORK = frozenset("RD")
 
 #: How long a killed process may take to be gone, in seconds.
 KILL_S = 2.0
@@ -50,6 +57,8 @@ class Process:
         self._line = bytearray()
         self._tails = {"stdout": b"", "stderr": b""}
         self._ends: dict[str, int] = {}
+        #: It closed its stdout and was still there a moment later.
+        self._stayed = False
 
     async def start(self, command: Sequence[str], *, env: Mapping[str, str] | None, cwd: Path | None) -> None:
         """Start the command under a supervisor, which ends it when this process is gone, however."""
@@ -120,6 +129,37 @@ class Process:
         self._cut_lifeline()
         await self._watch
 
+    async def settled(self) -> None:
+        """
+        Come back once the process waits for something, with what it has said until then handed on: at once, if it does no more.
+
+        What says no end of things is not heard to its end.
+        """
+        for _ in range(round(SETTLING_S / LOOK_S)):
+            if not at_work(self._process.pid):
+                break
+            await asyncio.sleep(LOOK_S)
+        for _ in range(PIPE_CHUNKS):
+            if self._read_stdout() < CHUNK_BYTES:
+                break
+        await self.left()
+
+    async def left(self) -> None:
+        """Where its stdout has ended, come back once the process has, which comes soon or is brought about."""
+        if "stdout" not in self._ends:
+            await asyncio.wait({self._watch})
+
+    @property
+    def went(self) -> str | None:
+        """How the process ended, as a shell would say it; None while it is there."""
+        code = self.exit_code
+        if code is None:
+            return None
+        if self._stayed and code - 128 in (signal.SIGTERM, signal.SIGKILL):
+            return "[the process closed its stdout, went on and was ended]"
+        by = next((f", {one.name}" for one in signal.Signals if code == 128 + one), "")
+        return f"[the process has ended, exit code {code}{by}]"
+
     @property
     def tails(self) -> tuple[str, str]:
         """The last of stdout and of stderr."""
@@ -139,6 +179,10 @@ class Process:
             self._close(name)
         self._cut_lifeline()
         self._ended()
+
+    def _see_it_off(self) -> None:
+        self._stayed = self.exit_code is None
+        self._cut_lifeline()
 
     def _cut_lifeline(self) -> None:
         if self._lifeline >= 0:
@@ -176,7 +220,7 @@ class Process:
             self._close(name)
             if name == "stdout":
                 # What can say nothing more is of no use; if it is about to go, it goes by itself.
-                asyncio.get_running_loop().call_later(LEAVING_S, self._cut_lifeline)
+                asyncio.get_running_loop().call_later(LEAVING_S, self._see_it_off)
         self._tails[name] = (self._tails[name] + data)[-TAIL_BYTES:]
         return data
 
@@ -184,3 +228,14 @@ class Process:
         fd = self._ends.pop(name)
         asyncio.get_running_loop().remove_reader(fd)
         os.close(fd)
+
+
+def at_work(pid: int) -> bool:
+    """Whether a process or what it started does something now; False where the system does not tell it by files."""
+    try:
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+        states = {(one / "stat").read_text().rpartition(")")[2].split()[0] for one in threads}
+        children = [child for one in threads for child in (one / "children").read_text().split()]
+    except (OSError, IndexError):
+        return False
+    return not states.isdisjoint(_AT_WORK) or any(at_work(int(child)) for child in children)

@@ -49,7 +49,8 @@ async def _introduced(
     program: Program, process: Process, first: "asyncio.Future[bytes | None]", within_s: float
 ) -> Endpoint:
     try:
-        line = await asyncio.wait_for(asyncio.shield(first), within_s)
+        async with asyncio.timeout(within_s):
+            line = await asyncio.shield(first)
         why = "it ended before it said where it serves"
     except TimeoutError:
         line, why = None, f"it did not say within {within_s} s where it serves"

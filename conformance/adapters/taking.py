@@ -20,6 +20,10 @@ class Flood(Exception):  # noqa: N818 - what happened, not an error of ours
     """The agent says more than any run needs."""
 
 
+class Garbled(Exception):  # noqa: N818 - what happened, not an error of ours
+    """What the agent yields is neither an event nor the one Outcome."""
+
+
 class Taker:
     """
     Takes what an agent says in one run: an event, an outcome, a log record, or something else, which is garbage.
@@ -46,13 +50,23 @@ class Taker:
         self._chars_left = MAX_RUN_CHARS
         self._said = False
         self._failed = False
+        self._garbled = False
 
     def __call__(self, item: Any) -> None:
-        """Take what an agent in this process yields."""
-        if isinstance(item, Outcome) and not self._said:
+        """
+        Take what an agent in this process yields.
+
+        Raises:
+            Garbled: it is none of these, and no rule on events would hear of it, since the agent shows none.
+        """
+        if isinstance(item, Outcome) and self._said:
+            self.garbage(shown(item), "a run yields one Outcome, and this is its second")
+        elif isinstance(item, Outcome):
             self.outcome(item.kind, item.reason, item.text)
         else:
             self.event(item)
+        if self._garbled and not self._shows:
+            raise Garbled
 
     def event(self, item: Any) -> None:
         """Take an event: a mapping in camelCase, or a model of ag_ui."""
@@ -79,6 +93,7 @@ class Taker:
 
     def garbage(self, line: str, why: str = "an event or an Outcome was expected") -> None:
         """Take what is none of these; `why` says what was expected and what to do."""
+        self._garbled = True
         self._recorder("agent", "garbage", {"run": self.run, "line": line, "why": why})
 
     def raised(self, exception: str, message: str) -> None:

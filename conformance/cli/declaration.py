@@ -27,6 +27,11 @@ def declaration(name: str) -> dict[str, Any]:
 
 def _in_file(name: str) -> dict[str, Any]:
     path = Path(name)
+    if _exists(path) and not path.is_file():
+        what = "a folder" if path.is_dir() else "no regular file"
+        raise LoadError(
+            [Problem((), f"--dialect {name!r}: this is {what}, expected a YAML or JSON file of dialect keys")]
+        )
     if not path.is_file():
         near = nearest(name, (*ON_LIMIT, *names()))
         hint = "." if near is None else f"; did you mean {near!r}?"
@@ -34,3 +39,11 @@ def _in_file(name: str) -> dict[str, Any]:
         ways = f"{', '.join(ON_LIMIT)}, pairs such as '{pairs}', a name of `conformance dialects`, or a YAML or JSON file of dialect keys"
         raise LoadError([Problem((), f"--dialect {name!r}: there is no such file{hint} Expected {ways}")])
     return in_file(path)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        # A word too long for a file's name names no file.
+        return False

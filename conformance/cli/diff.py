@@ -1,5 +1,7 @@
 """`conformance diff`: what one lot of recordings shows and another does not."""
 
+from contextlib import suppress
+
 import click
 
 
@@ -23,5 +25,6 @@ def command(ctx: click.Context, a: str, b: str, form: str) -> None:
 
     first, second = (judged_again(read([name]), RULES) for name in (a, b))
     found = difference(first, second)
-    click.echo(FORMS[form](found, [(a, first), (b, second)]), nl=False)
+    with suppress(BrokenPipeError):
+        click.echo(FORMS[form](found, [(a, first), (b, second)]), nl=False)
     ctx.exit(0 if found.none else 1)

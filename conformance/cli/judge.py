@@ -29,13 +29,19 @@ def command(
     matrix: bool,
     strict: bool,
 ) -> None:
-    """Judge recordings that `run --out` has saved; a DIR stands for all *.jsonl files in it."""
+    """
+    Judge recordings that `run --out` has saved; a DIR stands for all *.jsonl files in it.
+
+    Where a DIR holds an unfinished one as well, *.jsonl.part, the exit code is 3 in the place of 0.
+    """
     from conformance.again import judged_again  # noqa: PLC0415 - start-up time
     from conformance.baseline import applied  # noqa: PLC0415 - start-up time
     from conformance.cli.fit import refuse_beside, show_fit  # noqa: PLC0415 - start-up time
     from conformance.cli.known import known  # noqa: PLC0415 - start-up time
-    from conformance.cli.saved import read, writable  # noqa: PLC0415 - start-up time
+    from conformance.cli.saved import read, unfinished, writable  # noqa: PLC0415 - start-up time
     from conformance.cli.showing import command_line, show  # noqa: PLC0415 - start-up time
+    from conformance.cli.verbs import COULD_NOT_RUN  # noqa: PLC0415 - verbs imports this file
+    from conformance.printable import printable  # noqa: PLC0415 - start-up time
     from conformance.rules import RULES  # noqa: PLC0415 - start-up time
 
     if fit:
@@ -45,14 +51,21 @@ def command(
     for name, recording in recordings.items():
         names.setdefault(str(recording.header.scenario["id"]), []).append(name)
     expected = () if baseline is None else known(baseline, names)
-    xml = None if junit is None else writable("--junit", junit)
+    inputs = (*recordings, *(() if baseline is None else (baseline,)))
+    xml = None if junit is None else writable("--junit", junit, inputs)
     rep = applied(judged_again(recordings, RULES), expected, RULES)
 
     def again(scenario: str) -> str:
         return command_line("judge", *names[scenario])
 
-    ctx.exit(
+    code = (
         show_fit(rep)
         if fit
         else show(rep, again, form, strict=strict, junit=xml, baseline=baseline is not None, matrix=matrix)
     )
+    if parts := unfinished(files):
+        many = "1 recording is" if len(parts) == 1 else f"{len(parts)} recordings are"
+        told = f"{many} unfinished and not judged, first {parts[0]}; a run that was killed leaves them: play it again"
+        click.echo(printable(told), err=True)
+        code = code or COULD_NOT_RUN
+    ctx.exit(code)

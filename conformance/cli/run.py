@@ -103,7 +103,8 @@ def command(  # noqa: PLR0915, PLR0917 - click calls it by keyword, and each imp
     under = None if declared is None else declaration(declared)
     plans = chosen(selectors, tags=tags if tags or selectors or rules else (CORE,), rules=rules)
     expected = () if baseline is None else known(baseline, [one.scenario.id for one in plans])
-    xml = None if junit is None else writable("--junit", junit)
+    inputs = (*(one.name for one in plans), *(one for one in (baseline, declared) if one is not None))
+    xml = None if junit is None else writable("--junit", junit, inputs)
     place = None if out is None else folder(out)
     made: list[Judged] = []
     ended: BaseException | None = None
@@ -162,5 +163,9 @@ def command(  # noqa: PLR0915, PLR0917 - click calls it by keyword, and each imp
         )
     )
     if isinstance(ended, Unsaved):
-        raise ended
+        begun = len({one.play.scenario.id for one in made})
+        raise Unsaved(
+            f"{ended}. It ended the run: {len(made)} play{'' if len(made) == 1 else 's'} of {begun} of {len(plans)} scenarios "
+            f"{'was' if len(made) == 1 else 'were'} made, the rest was not"
+        ) from ended
     ctx.exit(code if ended is None else INTERRUPTED)

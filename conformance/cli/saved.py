@@ -20,7 +20,11 @@ from conformance.snapshot import stable_text
 MAX_BYTES = 512 * 1024 * 1024
 
 
-class Unsaved(ConformanceError):  # noqa: N818 - what became of the file  # noqa: N818 - what became of the file
+#: How a JUnit report begins, whoever wrote it; an empty file is nobody's.
+_JUNIT = re.compile(rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*\?>\s*)?(<!--.*?-->\s*)*(<testsuites?\b|\Z)", re.DOTALL)
+
+
+class Unsaved(ConformanceError):  # noqa: N818 - what became of the file
     """A file that could not be written, for want of room or leave."""
 
 
@@ -33,6 +37,11 @@ def read(names: Iterable[str]) -> dict[str, Recording]:
     """
     found = {path: _read(path) for name in names for path in _found(Path(name))}
     return {str(path): found[path] for path in sorted(found, key=lambda path: _order(path, found[path]))}
+
+
+def unfinished(names: Iterable[str]) -> tuple[Path, ...]:
+    """What is left in these folders of recordings that were never finished: a kit is at it, or was killed."""
+    return tuple(sorted({path for name in names for path in Path(name).glob("*.jsonl.part")}))
 
 
 def _order(path: Path, recording: Recording) -> tuple[Any, ...]:
@@ -75,7 +84,8 @@ def folder(name: str) -> Path:
     """
     if not name:
         raise ConformanceError("--out '': expected the name of a folder; is a variable unset?")
-    path = Path(name)
+    # An agent in this process may go to another folder.
+    path = Path(name).absolute()
     try:
         path.mkdir(parents=True, exist_ok=True)
         old = sorted(one.name for one in path.glob("*.jsonl"))
@@ -125,27 +135,45 @@ def keeping(place: Path | None) -> Iterator[Callable[[Scenario, Cell, int], Keep
             part.unlink(missing_ok=True)
 
 
-def writable(option: str, name: str) -> Path:
+def writable(option: str, name: str, inputs: Iterable[str] = ()) -> Path:
     """
-    The path of a file that will be written, in a folder that is made if need be: known to be fit before anything is played.
+    The path of a JUnit file that will be written, in a folder that is made if need be: known to be fit before anything is played.
 
     A link leads to the file that is written, and stays one.
 
     Raises:
-        ConformanceError: no file can be written there.
+        ConformanceError: no file can be written there, or one of the `inputs`, or what is no JUnit report, would be lost.
     """
     try:
         path = Path(name).resolve()
         path.parent.mkdir(parents=True, exist_ok=True)
         # What stands there is replaced whole, and a device or a pipe must not be.
         odd = path.exists() and not path.is_file()
+        foreign = path.is_file() and not _JUNIT.match(_begins(path))
+        read = path.is_file() and any(_same(path, one) for one in inputs)
     except (OSError, RuntimeError) as error:
         raise ConformanceError(f"{option} {name!r}: its folder cannot be made: {error}") from error
     if odd:
         what = "a folder" if path.is_dir() else "no regular file"
         raise ConformanceError(f"{option} {name!r}: this is {what}, expected the name of a file to write")
+    if foreign or read:
+        what = "is read by this command" if read else "holds something else than a JUnit report"
+        raise ConformanceError(f"{option} {name!r}: this file {what} and would be lost; name another one")
     _try(path, option, name)
     return path
+
+
+def _same(path: Path, name: str) -> bool:
+    try:
+        return path.samefile(name)
+    except OSError:
+        # A word that names no file, such as a scenario's id.
+        return False
+
+
+def _begins(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(4096)
 
 
 def _try(path: Path, option: str, name: str) -> None:

@@ -4,7 +4,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import click
@@ -47,7 +47,9 @@ def show(
             files.callback(write, junit, junit_xml(rep, BY_ID, again, missed=missed, code=code))
         if saved is not None:
             files.callback(write, saved, json_text(rep).encode("ascii"))
-        click.echo(FORMS[form](rep, again, missed, code, listing, matrix), nl=False)
+        # The verdict is the same when nobody reads the report to its end.
+        with suppress(BrokenPipeError):
+            click.echo(FORMS[form](rep, again, missed, code, listing, matrix), nl=False)
     return code
 
 

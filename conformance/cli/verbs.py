@@ -19,6 +19,7 @@ from typing import Any
 import click
 
 from conformance import __version__
+from conformance.adapters.exits import fixed
 from conformance.errors import AgentError, ConformanceError, SpecError, guess
 from conformance.printable import printable
 
@@ -46,6 +47,8 @@ USAGE = 2
 COULD_NOT_RUN = 3
 #: Ended by SIGINT, as shells count it, or by what does the same.
 INTERRUPTED = 130
+#: Nobody reads stdout any more, as shells count SIGPIPE.
+UNREAD = 141
 #: What ends a command as Ctrl-C does. A CI sends the one, a terminal that is closed the other.
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 
@@ -69,6 +72,14 @@ class Verbs(click.Group):
         if args and args[0] not in VERBS and not args[0].startswith("-"):
             raise click.UsageError(f"there is no verb {args[0]!r}{guess(args[0], VERBS)}", ctx)
         return super().resolve_command(ctx, args)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the whole command as the one that this process is for: its exit code stands, whatever an agent does at the exit."""
+        try:
+            return self.main(*args, **kwargs)
+        except SystemExit as end:
+            fixed(end.code if isinstance(end.code, int) else int(end.code is not None))
+            raise
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the whole command, from the parsing of its words to its exit code; `obj` of its context are the streams that were closed."""
@@ -96,6 +107,8 @@ class Verbs(click.Group):
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             ctx.exit(INTERRUPTED)
+        except BrokenPipeError:
+            ctx.exit(UNREAD)
         except ConformanceError as error:
             click.echo("\n".join(map(printable, str(error).split("\n"))), err=True)
             exists = isinstance(error, AgentError) and not isinstance(error, SpecError)
@@ -169,5 +182,6 @@ def main() -> None:
     Play scripted scenarios to an LLM agent and judge what it did.
 
     `conformance run` certifies the reference agent; `conformance run --agent SPEC` yours. Exit codes: 0 conforms, 1 something
-    fails, 2 usage or scenario error, 3 something could not be run or seen.
+    fails, 2 usage or scenario error, 3 something could not be run or seen, 130 interrupted, 141 nobody reads what is printed, where
+    that is no verdict.
     """

@@ -38,9 +38,7 @@ def described(name: str) -> Described:
         LoadError: there is none, or its file cannot be read.
     """
     if name not in names():
-        raise LoadError(
-            [Problem((), f"there is no dialect {name!r}{guess(name, names())} There are {', '.join(names())}")]
-        )
+        raise LoadError([Problem((), f"there is no dialect {name!r}{guess(name, names())}")])
     path = _folder() / f"{name}.yaml"
     data = read_data(path)
     keys = keys_of(data, str(path))
@@ -63,7 +61,7 @@ def keys_of(data: Any, name: str) -> dict[str, Any]:
     if isinstance(data, dict) and "dialect" in data:
         odd = next((key for key in data if key not in _KEYS), None)
         if odd is not None:
-            message = f"came the key {odd!r} beside 'dialect'{guess(str(odd), _KEYS)} Expected {', '.join(_KEYS)}"
+            message = f"came the key {odd!r} beside 'dialect'{guess(str(odd), _KEYS)}"
             raise LoadError([Problem((), message, file=name)])
         data = data["dialect"]
     if not isinstance(data, dict):

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from conformance.errors import LoadError, Problem, guess
+from conformance.errors import LoadError, Problem, guess, nearest
 from conformance.loading import lint, plain_yaml, schema_check
 from conformance.loading.plain_yaml import Document
 from conformance.scenario import Scenario, scenario
@@ -101,9 +101,7 @@ def find(selectors: Sequence[str], dirs: Sequence[Path]) -> tuple[Path, ...]:
     for selector in selectors:
         paths = _selected(selector, known)
         if not paths:
-            ids = sorted({path.stem for path in known})
-            message = f"no file, folder or scenario id has the name {selector!r}{guess(selector, ids)}"
-            errors.append(Problem((), message))
+            errors.append(Problem((), _unselected(selector, sorted({path.stem for path in known}))))
         found += paths
     by_file = {path.resolve(): path for path in (found if selectors else known)}
     by_id: dict[str, Path] = {}
@@ -115,6 +113,17 @@ def find(selectors: Sequence[str], dirs: Sequence[Path]) -> tuple[Path, ...]:
     if errors:
         raise LoadError(errors)
     return tuple(by_file.values())
+
+
+def _unselected(selector: str, ids: Sequence[str]) -> str:
+    try:
+        folder = bool(selector) and Path(selector).is_dir()
+    except OSError:
+        folder = False
+    if folder:
+        return f"the folder {selector!r} holds no scenario; expected files that end in {' or '.join(ENDINGS)}"
+    more = f"; `conformance scenarios` lists the {len(ids)} that there are" if nearest(selector, ids) is None else ""
+    return f"no file, folder or scenario id has the name {selector!r}{more or guess(selector, ids)}"
 
 
 def _selected(selector: str, known: Sequence[Path]) -> list[Path]:

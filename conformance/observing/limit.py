@@ -16,7 +16,7 @@ from conformance.reading.round_limit import (
     sound,
     words_after,
 )
-from conformance.reading.view import Call, Run, View
+from conformance.reading.view import Call, Run, View, ends_between_steps
 
 #: Under which any name that speaks of a limit is a marker's.
 _UNNAMED = Dialect()
@@ -227,6 +227,8 @@ def last_round_tools(view: View) -> Iterator[Sighting]:
     for run in view.runs:
         last = last_round(run)
         if last is None or not last.said or not ended_there(run, view) or not sound(last, view):
+            continue
+        if ends_between_steps(run, view.dialect):
             continue
         ran = len(executed(run, last))
         names = ", ".join(call.name for call in last.said)

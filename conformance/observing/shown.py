@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from conformance.observing.sighting import Sighting
-from conformance.reading.classes import is_empty
+from conformance.reading.classes import SIDE_CALLS, is_empty
 from conformance.reading.outcome import actual, answer, claimed, continued, last_reply, words
 from conformance.reading.outcome import final_text as final_text_of
 from conformance.reading.round_limit import arguments_of, ended_there, executed
@@ -131,7 +131,8 @@ def _cause(run: Run, view: View) -> str | None:
         message = str(last.error.get("message") or "")
         return "tool_error" if message and message in told and not last.error.get("rejected") else None
     kind = actual(run, view)
-    if kind == "empty" and run.max_iters is not None and len(run.main) >= run.max_iters:
-        return None  # where a retry spends a round, the limit is as much the cause
+    asked = sum(call.role not in SIDE_CALLS for call in run.calls)
+    if kind != "limit" and run.max_iters is not None and asked >= run.max_iters:
+        return None  # as many requests as there are rounds: where each spends one, the limit is as much the cause
     # A call of the last round that is not sound may be what ended the run as well.
     return kind if kind in _PROVEN and (kind != "limit" or ended_there(run, view)) else None

@@ -99,11 +99,17 @@ def trails_off(call: Call, view: View) -> bool:
 
 
 def still_retrying(run: Run) -> bool:
-    """Whether the silence at the end is a pause between attempts: the last request failed for now, and more were on their way."""
-    last = run.calls[-1] if run.calls else None
+    """Whether the deadline came in a pause between attempts: the last request failed for now, and more were on their way."""
+    last = run.calls[-1] if run.calls and run.how == "hung" else None
     if last is None or last.reply is None or last.done_seq is None or not transient(last):
         return False
     since = [x.seq for x in run.executions] + [event.seq for event in run.events]
     return (last.kind in ("attempt", "retry") or bool(asked_to_wait_s(last))) and not any(
         seq > last.end_seq for seq in since
     )
+
+
+def retries_at_the_deadline(view: View) -> str | None:
+    """Why nothing can be said of how a run ends: it was still waiting to ask its model again. None where none was."""
+    waiting = next((run for run in view.runs if still_retrying(run)), None)
+    return None if waiting is None else f"run {waiting.id} still retried its model when the deadline came"

@@ -6,7 +6,7 @@ from itertools import takewhile
 from typing import Any, Literal
 
 from conformance.reading.tool_calls import Made, equal, tool_calls
-from conformance.reading.view import Call, Run, View
+from conformance.reading.view import Call, Run, View, may_skip_its_last
 
 Setting = Literal["max_tool_calls", "max_same_call", "token_budget"]
 
@@ -166,7 +166,7 @@ def kept(run: Run, view: View, excused: Callable[[Step], bool] = lambda _: False
         for setting in CAPS:
             cap = figure(setting, run, view)
             if cap is not None and step.may_be_beyond(setting, cap):
-                skipped = step.made.by.round == run.max_iters and view.dialect.last_round_tools == "skip"
+                skipped = step.made.by.round == run.max_iters and may_skip_its_last(run, view.dialect)
                 held = not (step.made.ran or skipped or excused(step))
                 return Stop(setting, cap, step.made.by.end_seq) if held else None
     return None

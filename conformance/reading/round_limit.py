@@ -134,6 +134,16 @@ def early_closing(run: Run, view: View) -> Call | None:
     )
 
 
+def closing_retry(run: Run, view: View) -> Call | None:
+    """The same in the place of a round that was to be asked again: a retry, whose round's first request offered tools."""
+    claim = claimed(run, view)
+    last = run.main[-1] if run.main else None
+    if last is None or last.kind != "retry" or claim is None or claim.kind != "limit" or last.request.callable_tools:
+        return None
+    first = next(call for call in run.main if call.round == last.round)
+    return last if first.request.callable_tools else None
+
+
 def rounds_made(run: Run, view: View) -> int:
     """The rounds that the model could act in."""
     return run.rounds - (early_closing(run, view) is not None)

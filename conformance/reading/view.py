@@ -259,3 +259,13 @@ class View:
 def executed(run: Run, view: View) -> tuple[Execution, ...]:
     """What of a run's executions was one: to ask the tools' host for a tool that there is not, and be told so, runs nothing."""
     return tuple(one for one in run.executions if one.tool in view.scenario.tools)
+
+
+def ends_between_steps(run: Run, dialect: Dialect) -> bool:
+    """Whether the agent's own limit may end a run between a model and its tools: an odd number of steps does."""
+    return dialect.limit_unit == "steps" and not run.limited
+
+
+def may_skip_its_last(run: Run, dialect: Dialect) -> bool:
+    """Whether the calls of the last allowed round may be left out."""
+    return dialect.last_round_tools == "skip" or ends_between_steps(run, dialect)

@@ -18,6 +18,11 @@ class Broken:
     entry: Entry
     cells: tuple[str, ...]
 
+    @property
+    def follows(self) -> bool:
+        """Whether all of it only follows from what other rules found."""
+        return bool(self.result.findings) and all(finding.consequence_of for finding in self.result.findings)
+
     def line(self, finding: Finding) -> str | None:
         """The line of the recording at which a finding shows."""
         for judgement in self.entry.judgements:
@@ -27,7 +32,7 @@ class Broken:
 
 
 def broken(rep: Report, *verdicts: Verdict) -> Mapping[str, Sequence[Broken]]:
-    """By scenario, what has one of these verdicts; where none are given, what fails, and scenarios that could not be run."""
+    """By scenario, what has one of these verdicts, causes before what follows from them; where none are given, what fails, and scenarios that could not be run."""
     wanted = verdicts or (Verdict.FAIL, Verdict.UNSTABLE)
     found: dict[str, list[Broken]] = {}
     for scenario in dict.fromkeys(entry.scenario for entry in rep.entries):
@@ -53,7 +58,7 @@ def by_rule(rep: Report) -> list[Tally]:
     where: dict[tuple[str, Verdict], list[str]] = defaultdict(list)
     for scenario, things in broken(rep, Verdict.FAIL, Verdict.UNSTABLE, Verdict.WARN).items():
         for thing in things:
-            if not all(finding.consequence_of for finding in thing.result.findings):
+            if not thing.follows:
                 where[thing.result.rule, thing.result.verdict].append(scenario)
     found = [Tally(rule, verdict, len(set(names)), names[0]) for (rule, verdict), names in where.items()]
     return sorted(found, key=lambda one: (list(Verdict).index(one.verdict), -one.scenarios))
@@ -66,6 +71,7 @@ def _things(entries: Sequence[Entry], wanted: Sequence[Verdict]) -> list[Broken]
             if result.verdict in wanted:
                 key = (result.rule, result.verdict, result.reason, *(finding.message for finding in result.findings))
                 same[key].append((entry, result))
-    return [
+    found = [
         Broken(results[0][1], results[0][0], tuple(entry.cell for entry, _ in results)) for results in same.values()
     ]
+    return sorted(found, key=lambda one: one.follows)

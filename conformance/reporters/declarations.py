@@ -22,7 +22,8 @@ AgentInfo("my-agent", channels=("M", "T", "R"), dialect={"on_limit": "stop"}, ca
 ```
 
 It is judged by what it declares, and the declaration is judged too: one that does not fit what was seen is a finding of DIA-1, and
-the report ends with one that does.
+the report ends with one that does. Of other findings that another declaration would allow the report says which: "if it is meant to do so,
+declare ...". [python.md](python.md) says what an agent in Python is given, [protocol.md](protocol.md) one in any other language.
 """
 
 _DIALECT = f"""\
@@ -45,6 +46,11 @@ takes; `conformance judge --fit` does the same with saved recordings. The exit c
 It has the keys that differ from the recommended values or from what the agent declares, each with the scenarios that show it. What is
 declared and was not seen to be otherwise stays, and is marked. A key of which several values were seen is left out and named at the end: no declaration
 of it fits.
+
+The declaration at the end of a report is for mending findings of DIA-1, and has no more than they need: what is declared, with each key
+that a finding contradicts as it was seen. A class that is not under `exceptions` contradicts nothing, since its exception then counts as `error`, so
+the report adds none. `--fit` is for writing a declaration anew: it also has every class of exception whose cause was seen, such as that of a limit,
+by which the run is told from one that just broke.
 """
 
 _UNSEEN = """Of some keys, and of some values, a recording shows nothing. They are believed as they are declared:

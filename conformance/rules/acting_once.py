@@ -6,7 +6,7 @@ from typing import Any, Literal
 from conformance.reading.guarding import Setting, figure
 from conformance.reading.told import may_keep_back
 from conformance.reading.tool_calls import Calls, Made, as_text, equal, next_main, tool_calls
-from conformance.reading.view import Execution, View
+from conformance.reading.view import Execution, View, may_skip_its_last
 from conformance.rule import OK, Finding, Judged, Right
 
 #: The dialect key that says what becomes of a call that cannot run, by its flaw.
@@ -120,7 +120,7 @@ def _beyond_the_budget(made: Made, _calls: Calls, view: View) -> bool:
     budget, at = made.run.max_iters, made.by.round or 0
     if budget is None:
         return False
-    return at > budget or (at == budget and view.dialect.last_round_tools == "skip")
+    return at > budget or (at == budget and may_skip_its_last(made.run, view.dialect))
 
 
 def run_ended(made: Made, _calls: Calls, _view: View) -> bool:

@@ -3,7 +3,9 @@
 import json
 from typing import Any
 
+from conformance.reading.classes import SIDE_CALLS
 from conformance.reading.containment import carries
+from conformance.reading.round_limit import closing_retry, early_closing
 from conformance.reading.tool_calls import FAILED, NOT_RUN, Calls, Made, as_text, next_main, said_in, tool_calls
 from conformance.reading.view import Call, Execution, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Rule
@@ -32,6 +34,8 @@ def _his_7(view: View) -> Judged:
             holders = [m for m in call.request.messages if m.role == "user" and text in (m.content or "")]
             if len(holders) == 1 or (holders and (_answered(run, call.seq) or _shrunk(run, call.seq))):
                 yield OK
+            elif holders and call in (early_closing(run, view), closing_retry(run, view)):
+                continue  # a mention behind failed rounds may quote it; whether one does, or it is sent twice, cannot be told
             elif holders:
                 yield Finding(
                     f"{call.id}: {len(holders)} user messages hold the user's text {as_text(text)}, expected one "
@@ -61,8 +65,9 @@ def _fills_the_window(text: str, view: View) -> bool:
 
 
 def _answered(run: Run, seq: int) -> bool:
-    """Whether a reply of this run had come before a record."""
-    return any(one.reply is not None and one.reply.complete and one.reply.seq < seq for one in run.main)
+    """Whether a reply of this run had come before a record, be it to a request that was sent again."""
+    asked = [one for one in run.calls if one.role not in SIDE_CALLS]
+    return any(one.reply is not None and one.reply.complete and one.reply.seq < seq for one in asked)
 
 
 def _shrunk(run: Run, seq: int) -> bool:
@@ -102,6 +107,13 @@ def _reaches(made: Made, execution: Execution, calls: Calls, view: View) -> Judg
     elif as_messages and not owed and (FAILED.search(text) or NOT_RUN.search(text)):
         # The run before failed beside this call, and the agent may never have heard what came of it.
         return
+    elif carried is not None and as_messages and not (carried.results or carried.late):
+        if not _compacted(call, execution, view):
+            yield Finding(
+                f"{call.id}: {made} returned {as_text(execution.value)} ({execution.id}), but the request has no result of it",
+                call.seq,
+                related=(execution.seq,),
+            )
     elif (as_messages or owed) and not _compacted(call, execution, view):
         where = "its result there" if as_messages else "the request"
         yield Finding(

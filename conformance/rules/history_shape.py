@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from conformance.reading.outcome import actual, claimed
 from conformance.reading.pairing import Paired, Pairs
 from conformance.reading.tool_calls import FAILED, NOT_RUN, Calls, Made, as_text, next_main, tool_calls
-from conformance.reading.view import Call, Run, View
+from conformance.reading.view import Call, Execution, Run, View
 from conformance.rule import OK, Finding, Judged
 
 
@@ -32,21 +32,41 @@ def his_1(view: View) -> Judged:
     told: set[tuple[str, str | None, str, int]] = set()
     for run, call, pairs in requests(view):
         for one in pairs.calls:
-            problem = _results(one)
+            ran = None if one.results or one.late else _ran_for(one, call, run, view)
+            problem = _results(one, ran)
             # A broken history is sent again with every request that follows: it is told of once.
             mark = (run.session, one.call.id, one.call.name, one.index)
             if problem is None:
                 yield OK
             elif mark not in told:
                 told.add(mark)
-                yield Finding(f"{call.id}: {_named(one)} {problem}", call.seq)
+                yield Finding(f"{call.id}: {_named(one)} {problem}", call.seq, (ran.seq,) if ran else ())
 
 
-def _results(one: Paired) -> str | None:
+def _ran_for(one: Paired, call: Call, run: Run, view: View) -> Execution | None:
+    """What had come to its end for a call when the request that carries it was sent; None where nothing had, or that is not known."""
+    if "T" not in view.channels:
+        return None
+    calls = tool_calls(view)
+    carried = calls.carried(call, run.session)
+    made = next((made for made in calls.made if carried.get(made.key) is one), None)
+    done = [x for x in made.executions if x.end_seq is not None and x.end_seq < call.seq] if made else []
+    return done[-1] if done else None
+
+
+def _results(one: Paired, ran: Execution | None) -> str | None:
     where = ", ".join(f"messages[{result.index}]" for result in (*one.results, *one.late))
     match len(one.results), len(one.late):
         case 1, 0:
             return None
+        case 0, 0 if ran is not None:
+            what = (
+                f"returned {as_text(ran.value)}" if ran.error is None else f"raised {as_text(ran.error.get('message'))}"
+            )
+            return (
+                f"has no result, although it ran as {ran.id} and {what}; expected exactly one tool message directly behind it "
+                "that says so"
+            )
         case 0, 0:
             return (
                 "has no result, expected exactly one tool message directly behind it; "

@@ -2,10 +2,11 @@
 
 from conformance.expectations import block, predictions
 from conformance.observing.observers import observed
+from conformance.reading.failures import retries_at_the_deadline, still_retrying
 from conformance.reading.joined import view as read
 from conformance.reading.outcome import actual
 from conformance.reading.round_limit import executed, last_round
-from conformance.reading.view import Call, Run, View
+from conformance.reading.view import Call, Run, View, may_skip_its_last
 from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Rule
 from fake_models.script import Cursor, unplayed
 
@@ -45,9 +46,10 @@ def _skipped(call: Call, view: View) -> bool:
     No other turn of a script depends on what an agent may leave out.
     """
     nearest = call.refused.get("nearest") if call.refused is not None else None
-    if view.dialect.last_round_tools != "skip" or not nearest or "has no execution" not in str(nearest["failed"]):
+    if not nearest or "has no execution" not in str(nearest["failed"]):
         return False
-    lasts = [(run, last) for run in view.runs if (last := last_round(run)) is not None and last.end_seq < call.seq]
+    skips = [run for run in view.runs if may_skip_its_last(run, view.dialect)]
+    lasts = [(run, last) for run in skips if (last := last_round(run)) is not None and last.end_seq < call.seq]
     return any(last.said and not executed(run, last) for run, last in lasts)
 
 
@@ -72,13 +74,22 @@ def _cursor(run: Run) -> Cursor:
 
 
 def the_predictions_hold(view: View) -> Judged:
-    """Every key of the one block that fits, run by run and over all."""
+    """Every key of the one block that fits, run by run and over all, of runs that are over."""
+    still_open = {run.id for run in view.runs if still_retrying(run)}
     for one in predictions(view):
+        if one.where in still_open or (still_open and one.where == "scenario"):
+            continue
         if one.holds:
             yield OK
         else:
             whose = "the scenario" if one.where == "scenario" else f"run {one.where}"
             yield Finding(f"{whose}: {one.key} is {one.came!r}, but the scenario predicts {one.predicted!r}", one.seq)
+
+
+def _not_over(view: View) -> str | None:
+    """What a run that was still open would have come to; where another run broke a prediction, that stands."""
+    wrong = any(isinstance(one, Finding) for one in the_predictions_hold(view))
+    return None if wrong else retries_at_the_deadline(view)
 
 
 def _predicted(view: View) -> str | None:
@@ -129,6 +140,7 @@ RULES: tuple[Rule, ...] = (
         channels="",
         check=the_predictions_hold,
         applies=_predicted,
+        unable=_not_over,
         evidence=("https://github.com/langgenius/dify-official-plugins/issues/587",),
     ),
 )

@@ -11,6 +11,7 @@ from conformance.reading.evidence import evidence, gated
 from conformance.reading.outcome import answer, claimed, last_call, marker_kind, marker_payload, markers
 from conformance.reading.round_limit import (
     asks,
+    closing_retry,
     early_closing,
     ended_there,
     executed,
@@ -22,7 +23,7 @@ from conformance.reading.round_limit import (
     sound,
 )
 from conformance.reading.told import may_keep_back
-from conformance.reading.view import Call, Run, View
+from conformance.reading.view import Call, Run, View, may_skip_its_last
 from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Right, Rule
 from conformance.rules.acting_once import failures_that_open
 from fake_models.wire import CODECS
@@ -93,12 +94,14 @@ def _no_limit_before_n(run: Run, view: View) -> Judged:
 
 
 def each_run_has_the_whole_budget(view: View) -> Judged:
-    """Judged on runs that a budget carried over from the runs before would have cut."""
+    """Judged on runs that a budget carried over from the runs before would have cut, and their own requests would not."""
     for index, run in enumerate(view.runs):
         before = sum(one.rounds for one in view.runs[:index] if one.end_seq < run.seq)
         if not run.limited or not run.max_iters or not before or not over(run) or mixed(run, view):
             continue
-        claim = claimed(run, view)
+        claim, made = claimed(run, view), rounds_made(run, view)
+        if made < run.max_iters <= _asked(run, view):
+            continue  # its own requests used the budget up, and LIM-1 and LIM-7 speak of that
         last = last_call(run)
         cut = (
             last is not None
@@ -107,15 +110,17 @@ def each_run_has_the_whole_budget(view: View) -> Judged:
             and not any(x.error for x in executed(run, last))
             and not may_keep_back(run, view.scenario.tools, view)
         )
-        if (
-            rounds_made(run, view) < run.max_iters
-            and claim is not None
-            and (claim.kind == "limit" or (claim.kind == "error" and cut))
-        ):
-            message = f"run {run.id} was ended as {claim.kind} after {rounds_made(run, view)} of its {run.max_iters} rounds; the runs before it made {before}, which are not its own"
+        if made < run.max_iters and claim is not None and (claim.kind == "limit" or (claim.kind == "error" and cut)):
+            message = f"run {run.id} was ended as {claim.kind} after {made} of its {run.max_iters} rounds; the runs before it made {before}, which are not its own"
             yield Finding(message, claim.seq)
         elif before + run.rounds > run.max_iters:
             yield OK
+
+
+def _asked(run: Run, view: View) -> int:
+    """The requests that a run made of its rounds, each time that one was asked counted."""
+    closes = early_closing(run, view) or closing_retry(run, view)
+    return sum(call.role in ("regular", "retry") for call in run.calls) - (closes is not None)
 
 
 def the_last_round_runs_whole(view: View) -> Judged:
@@ -125,7 +130,7 @@ def the_last_round_runs_whole(view: View) -> Judged:
         if last is None or not last.said or not ended_there(run, view) or not sound(last, view):
             continue
         ran = executed(run, last)
-        if not ran and view.dialect.last_round_tools == "skip":
+        if not ran and may_skip_its_last(run, view.dialect):
             yield OK
             continue
         yield from _each_ran(last, run, view)
@@ -319,14 +324,19 @@ def _pair(pair: tuple[str, str | None]) -> str:
 
 
 def every_round_offers_all_tools(view: View) -> Judged:
-    """Names may carry a prefix and more tools may stand beside; a guard that is due may take one away. A repeated request is one of its round."""
+    """
+    Names may carry a prefix and more tools may stand beside; a guard that is due may take one away.
+
+    A repeated request is one of its round, but for a closing text in its place: what that cost the budget is LIM-1's and LIM-7's.
+    """
     for run in view.runs:
         names = _tool_names(run, view)
         limits = run.spec.limits if run.spec is not None else None
         guarded = limits is not None and (limits.max_tool_calls is not None or limits.max_same_call is not None)
         if not names or guarded:
             continue
-        within = [call for call in run.main if call.kind != "summary" and _in_budget(call, run)]
+        closing = closing_retry(run, view)
+        within = [call for call in run.main if call.kind != "summary" and call is not closing and _in_budget(call, run)]
         # Without a word for it, an agent keeps the choice by what it offers.
         unsaid = "tool_choice" in CODECS[view.recording.header.wire].lacks and run.tool_choice not in (None, "auto")
         for call in within if run.tool_choice != "none" and not unsaid else ():

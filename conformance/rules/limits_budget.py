@@ -3,7 +3,7 @@
 from conformance.dialect import BY_NAME
 from conformance.observing.sighting import over
 from conformance.reading.outcome import claimed, last_call
-from conformance.reading.round_limit import asks, executed, mixed, reached, rounds_made, sound
+from conformance.reading.round_limit import asks, closing_retry, executed, mixed, reached, rounds_made, sound
 from conformance.reading.view import Call, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Rule
 from conformance.rules.declared_never import never_recovers, unless_seen
@@ -43,12 +43,9 @@ def recovery_spends_no_round(view: View) -> Judged:
 
 
 def _closing_instead(run: Run, view: View) -> Call | None:
-    """A request for a closing text that stands where a failed or empty round was to be asked again: no tool can be called in it."""
-    claim, again = claimed(run, view), _again(run)
-    if claim is None or claim.kind != "limit" or not again or again[-1].request.callable_tools:
-        return None
-    first = next(call for call in run.calls if call.round == again[-1].round)
-    return again[-1] if first.request.callable_tools else None
+    """A request for a closing text in the place of one that would have been a recovery."""
+    closing = closing_retry(run, view)
+    return closing if closing in _again(run) else None
 
 
 def _again(run: Run) -> tuple[Call, ...]:

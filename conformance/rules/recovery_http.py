@@ -98,7 +98,7 @@ def _sent_again(run: Run, call: Call, view: View) -> Judged:
             (stopped or chain[-1]).seq,
             related=(call.seq,),
         )
-    elif run.how == "hung" and still_retrying(run) and chain[-1] is run.calls[-1]:
+    elif still_retrying(run) and chain[-1] is run.calls[-1]:
         yield Finding(
             f"{call.id} failed with status {status(call)} and was still being sent again when the deadline of "
             f"{view.scenario.deadline_s} s came ({len(chain)} requests)",

@@ -9,7 +9,7 @@ from conformance.distinguish import signature
 from conformance.reading.agui import Event, value
 from conformance.reading.approvals import may_wait
 from conformance.reading.evidence import gated
-from conformance.reading.failures import still_retrying, trails_off
+from conformance.reading.failures import retries_at_the_deadline, still_retrying, trails_off
 from conformance.reading.guarding import may_end_by_guard
 from conformance.reading.outcome import KINDS, Claim, actual, answer, claimed, last_call, without_a_sign
 from conformance.reading.told import may_keep_back
@@ -46,7 +46,7 @@ def one_terminal_and_last(view: View) -> Judged:
         if run.killed:
             continue  # the kit took its agent away before it could come to an end
         faults = [
-            *_part(run.id, run.events, run.end_seq, run.how),
+            *_part(run.id, run.events, run.end_seq, run.how, is_open=still_retrying(run)),
             *(fault for part in _parts(run.strays) for fault in _part(run.id, part, part[-1].seq, run.how)),
             *(
                 Finding(f"run {run.id}: RUN_STARTED comes a second time with this run's id {run.id!r}", event.seq)
@@ -55,8 +55,14 @@ def one_terminal_and_last(view: View) -> Judged:
             ),
         ]
         yield from faults
-        if not faults:
+        if not faults and not still_retrying(run):
             yield OK
+
+
+def _end_is_open(view: View) -> str | None:
+    """RUN-1 cannot be decided where all that is missing is the end of a run that was not over."""
+    wrong = any(isinstance(one, Finding) for one in one_terminal_and_last(view))
+    return None if wrong else retries_at_the_deadline(view)
 
 
 def _parts(events: Sequence[Event]) -> list[list[Event]]:
@@ -68,8 +74,14 @@ def _parts(events: Sequence[Event]) -> list[list[Event]]:
     return parts
 
 
-def _part(run: str, events: Sequence[Event], end_seq: int, how: str) -> Iterator[Finding]:
-    """One run's part of a stream: RUN_STARTED, then what happened, then its only terminal. RUN_ERROR alone will do."""
+def _part(run: str, events: Sequence[Event], end_seq: int, how: str, *, is_open: bool = False) -> Iterator[Finding]:
+    """
+    One run's part of a stream: RUN_STARTED, then what happened, then its only terminal. RUN_ERROR alone will do.
+
+    `is_open`: it may still come to its terminal.
+    """
+    if not events and is_open:
+        return
     if not events:
         yield Finding(
             f"run {run}: no event came (the run {_HOW.get(how, how)}); RUN_STARTED and a terminal were expected",
@@ -79,7 +91,7 @@ def _part(run: str, events: Sequence[Event], end_seq: int, how: str) -> Iterator
     ends = [event for event in events if event.type in _TERMINAL]
     if events[0].type != "RUN_STARTED" and not (len(events) == 1 and events[0].type == "RUN_ERROR"):
         yield Finding(f"run {run}: the first event is {events[0].type}, expected RUN_STARTED", events[0].seq)
-    if not ends:
+    if not ends and not is_open:
         yield Finding(
             f"run {run}: no terminal event (the run {_HOW.get(how, how)}, its last event is {events[-1].type}); RUN_FINISHED or "
             "RUN_ERROR was expected",
@@ -90,7 +102,7 @@ def _part(run: str, events: Sequence[Event], end_seq: int, how: str) -> Iterator
         yield Finding(
             f"run {run}: {len(ends)} terminal events ({came}), expected one", ends[1].seq, related=(ends[0].seq,)
         )
-    elif events[-1] is not ends[0]:
+    elif ends and events[-1] is not ends[0]:
         late = events[events.index(ends[0]) + 1]
         yield Finding(f"run {run}: {late.type} comes after {ends[0].type}, which must be the last event", late.seq)
 
@@ -150,12 +162,6 @@ def the_run_ends(view: View) -> Judged:
             )
         else:
             yield OK
-
-
-def retries_at_the_deadline(view: View) -> str | None:
-    """RUN-2 cannot be decided where an agent still waits between attempts when the deadline comes."""
-    waiting = next((run for run in view.runs if run.how == "hung" and still_retrying(run)), None)
-    return None if waiting is None else f"run {waiting.id} still retried its model when the deadline came"
 
 
 def the_outcome_is_true(view: View) -> Judged:
@@ -254,8 +260,15 @@ def _answered(run: Run, view: View) -> bool:
 def _names_another(kind: str, by: str, really: str | None, run: Run) -> bool:
     if by == "raised" or (kind == "error" and by == "E"):
         return False
+    if really == "empty" and kind in ("error", "model_error") and _by_its_provider(last_call(run)):
+        return False
     spent = run.max_iters is not None and run.rounds >= run.max_iters
     return not (kind == "limit" and really in ("empty", "guard") and spent)
+
+
+def _by_its_provider(call: Call | None) -> bool:
+    """Whether a reply is empty since its wire had no way to say what the model said, and gave a reason of its own instead."""
+    return call is not None and call.reply is not None and not call.reply.parts and "finish" in call.reply.altered
 
 
 def _shown(really: str | None, at: Call | None) -> str:
@@ -406,6 +419,7 @@ RULES: tuple[Rule, ...] = (
         channels="E",
         about_events=True,
         check=one_terminal_and_last,
+        unable=_end_is_open,
         evidence=(
             f"{_ISSUES}agentscope-ai/agentscope-java/issues/2642",
             f"{_ISSUES}ag-ui-protocol/ag-ui/issues/1892",

@@ -71,6 +71,8 @@ def _escaped(run: Run, view: View, made: Sequence[Made]) -> bool:
         or (read.summary_failure == "error" and _summary_failed(run, view))
         or (read.listener_errors == "propagate" and may_keep_back(run, view.scenario.tools, view))
         or _ends_in_error(actual(run, view), view)
+        or (kind == "limit" and _cut_at_the_limit(run, view))
+        or (read.length_stop == "error" and last.reply is not None and last.reply.stop == "length")
     )
 
 
@@ -82,6 +84,14 @@ def _may_stop(run: Run, view: View) -> bool:
 def _summary_failed(run: Run, view: View) -> bool:
     summary = run.outcome_of(run.summary[-1]) if run.summary else None
     return summary is not None and (summary.failed or is_empty(summary, view.dialect) or bool(summary.said))
+
+
+def _cut_at_the_limit(run: Run, view: View) -> bool:
+    """Whether the last round was used up by a reply cut in its calls, which are the model's to ask for again."""
+    spent = run.max_iters is not None and run.rounds >= run.max_iters
+    last, read = last_call(run), view.dialect
+    cut = actual(run, view) == "truncated" and last is not None and bool(last.said)
+    return spent and cut and read.limit_terminal in ("error", "raise")
 
 
 def _ends_in_error(really: str | None, view: View) -> bool:

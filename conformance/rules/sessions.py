@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from conformance.reading.outcome import answer, claimed, final_text
+from conformance.reading.outcome import Claim, answer, claimed, final_text
 from conformance.reading.pairing import pair
 from conformance.reading.view import Call, Run, View
 from conformance.rule import MUST, OK, SHOULD, Finding, Judged, Rule
@@ -272,10 +272,25 @@ def _not_asked(run: Run, problem: str | None, view: View) -> Judged:
         yield OK
     elif problem is None and claim is not None and claim.kind in ("refused", "error"):
         yield Finding(
-            f"run {run.id} was given a sound stored history and asked its model nothing ({claim.kind}: {claim.reason!r:.120}); expected it "
-            "to go on from there",
+            f"run {run.id} was given a sound stored history and asked its model nothing ({_gave_up(run, claim)}); expected it "
+            f"to go on from there{_HINT if _missed_the_words(run) else ''}",
             run.end_seq,
         )
+
+
+_HINT = ": a stored assistant message may have toolCalls and no content"
+
+
+def _gave_up(run: Run, claim: Claim) -> str:
+    what = claim.kind if run.raised is None else f"it raised {run.raised.exception}"
+    return f"{what}: {claim.reason!r:.120}"
+
+
+def _missed_the_words(run: Run) -> bool:
+    """Whether an exception speaks of content, and a stored message of calls has none."""
+    if run.raised is None or "content" not in run.raised.message:
+        return False
+    return any(one.get("toolCalls") and one.get("content") is None for one in run.given.get("messages") or ())
 
 
 def broken_past(stored: Sequence[Mapping[str, Any]]) -> str | None:

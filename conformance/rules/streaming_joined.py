@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from conformance.reading.round_limit import executed, last_round
 from conformance.reading.tool_calls import Made, as_text, equal, tool_calls
-from conformance.reading.view import Call, Execution, Run, View
+from conformance.reading.view import Call, Execution, Run, View, may_skip_its_last
 from conformance.rule import OK, Finding, Judged
 
 #: Ways to stream calls for which a reader needs the clause: how the deltas come, and what joins them.
@@ -42,7 +42,7 @@ def _quirks(call: Call) -> Sequence[str]:
 def _left_out(run: Run, call: Call, view: View) -> bool:
     """Whether the calls are those of the last allowed round, which the dialect lets an agent skip."""
     last = last_round(run)
-    skips = view.dialect.last_round_tools == "skip" and last is not None and last.id == call.id
+    skips = may_skip_its_last(run, view.dialect) and last is not None and last.id == call.id
     return skips and not executed(run, call)
 
 

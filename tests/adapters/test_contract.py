@@ -162,7 +162,7 @@ def test_the_last_that_a_dead_agent_wrote_stands_in_the_recording():
 
     recording = asyncio.run(one())
     [end], [garbage] = of(recording, "kit/run_end"), of(recording, "agent/garbage")
-    assert end["stderr_tail"] == "out of memory\n"
+    assert end["stderr_tail"] == "out of memory\n[the process has ended, exit code 9]\n"
     assert garbage["line"] == end["stdout_tail"].splitlines()[-1]
     assert "no newline" in garbage["why"]
 

@@ -7,7 +7,7 @@ from story import Story
 
 from conformance.judge import judge
 from conformance.report import Played, report
-from conformance.reporters.broken import Tally, by_rule
+from conformance.reporters.broken import Tally, broken, by_rule
 from conformance.reporters.fitting import fitting, pasted, torn, undeclared_events
 from conformance.reporters.terminal import terminal
 from conformance.rule import MUST, SHOULD, Finding, Rule
@@ -118,6 +118,12 @@ def test_findings_are_counted_by_rule_and_scenario_the_most_frequent_first():
     rows = terminal(rep, {one.id: one for one in (seldom, often, warns, follows)}, str).splitlines()
     at = rows.index("findings by rule   verdict   scenarios   first")
     assert rows[at + 1] == "RUN-1              fail              2   a"
+
+
+def test_what_only_follows_stands_behind_its_cause_whatever_the_order_of_the_rules():
+    rules = [rule("ACT-1", Finding("So.", 1, consequence_of="STR-3")), rule("STR-3", Finding("Why.", 1))]
+    rep = report({}, {}, [Played("a", "blocking", judge(told(), rules))], rules)
+    assert [one.result.rule for one in broken(rep)["a"]] == ["STR-3", "ACT-1"]
 
 
 @pytest.mark.parametrize(

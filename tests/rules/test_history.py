@@ -262,6 +262,37 @@ def test_a_later_mention_of_the_users_text_does_not_count():
     assert judged("HIS-7", asked([USER], [USER, text("You asked: What is it?")])) == [OK, OK]
 
 
+def test_a_mention_behind_a_reply_that_an_attempt_got_does_not_count():
+    s = Story(max_iters=1)
+    s.ask(messages=[USER])
+    s.fail(500)
+    s.ask(again=True)
+    s.reply(calls=[("look", {}, "c1")], keep=False)
+    s.ask(messages=[USER, text("Now answer: What is it?")], tools=None)
+    assert judged("HIS-7", s) == [OK, OK]
+
+
+def closing_behind_failures(messages, *, kind="limit", tools=None):
+    """A run whose every reply breaks, and that asks for a closing text in the end."""
+    s = Story(max_iters=2)
+    for place in range(2):
+        s.ask(messages=[USER, *[text("That was no reply.")] * place])
+        s.reply("", fault={"error": {"status": 200, "body": "<html>"}}, done=False, keep=False)
+        s.record("model", "reply_done", call=f"m{s.calls}", bytes=10, by="kit")
+    s.ask(messages=messages, tools=tools)
+    s.reply("", fault={"error": {"status": 200, "body": "<html>"}}, keep=False)
+    s.outcome(kind, text="Nothing came.")
+    return s
+
+
+def test_a_closing_request_behind_failed_rounds_may_say_once_more_what_was_asked():
+    twice = [USER, text("Now answer: What is it?")]
+    assert judged("HIS-7", closing_behind_failures(twice)) == [OK, OK]
+    assert "m3: 2 user messages" in one("HIS-7", closing_behind_failures(twice, kind="model_error")).message
+    assert "m3: 2 user messages" in one("HIS-7", closing_behind_failures(twice, tools=["look"])).message
+    assert "m3: no user message" in one("HIS-7", closing_behind_failures([text("Now answer.")])).message
+
+
 def test_the_users_text_lost_on_the_way_is_found():
     assert one("HIS-7", asked([USER], [text("go on")])).message.startswith("m2: no user message")
 
@@ -528,3 +559,48 @@ def test_a_waiting_call_may_be_taken_back_with_the_run_that_was_to_go_on_with_it
     s.ask()
     s.reply("43")
     assert (judged("HIS-4", s) == []) is (end == "cancelled")
+
+
+def without_a_result(**ran):
+    """The request behind a call, whose result the agent dropped: the call returned, raised or never ran."""
+    s = Story()
+    s.ask()
+    s.reply(calls=[("look", {}, "c1")])
+    if ran:
+        s.execute("look", {}, "c1", keep=False, **ran)
+    s.ask()
+    return s
+
+
+@pytest.mark.parametrize(
+    ("ran", "says"),
+    [
+        (
+            {"value": 127},
+            "although it ran as x1 and returned 127; expected exactly one tool message directly behind it that",
+        ),
+        (
+            {"error": ("Fog", "no sight")},
+            'although it ran as x1 and raised "no sight"; expected exactly one tool message',
+        ),
+        (
+            {},
+            "expected exactly one tool message directly behind it; answer calls that did not run with an error result",
+        ),
+    ],
+)
+def test_a_call_without_a_result_is_told_with_what_it_came_to(ran, says):
+    assert says in one("HIS-1", without_a_result(**ran)).message
+
+
+def test_what_ran_is_not_looked_at_where_nobody_can_see_it():
+    s = without_a_result(value=127)
+    s.header["channels"] = tuple("MR")
+    assert "answer calls that did not run" in one("HIS-1", s).message
+
+
+def test_a_result_that_is_not_there_says_nothing_and_lacks_nothing():
+    s = without_a_result(value=127)
+    assert one("HIS-10", s).message == (
+        "m2: call 'c1' (look) of m1 returned 127 (x1), but the request has no result of it"
+    )

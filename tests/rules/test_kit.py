@@ -151,3 +151,38 @@ def test_a_broken_prediction_says_both_values():
 
 def test_without_a_block_that_fits_nothing_is_judged():
     assert judged("EXPECT", expecting(when={"profile": "reference"}, model_calls=2)) == []
+
+
+def retrying_behind_a_run(*, tools_run):
+    """A run that ended, and one that still waits between attempts when the deadline comes."""
+    expect = {"when": {}, "tools_run": tools_run}
+    unlike = {"when": {}, "terminal": "RUN_ERROR", "model_calls": 9}
+    runs = [
+        {"user": "What is it?", "model": [{"answer": "42"}], "expect": [expect]},
+        {"user": "And now?", "model": [{"answer": "42"}], "expect": [unlike]},
+    ]
+    s = Story(scenario={"runs": runs, "expect": [unlike]})
+    s.ask()
+    s.reply("42")
+    s.event("RUN_FINISHED")
+    s.outcome("answered", text="42")
+    s.end()
+    s.begin("And now?")
+    s.ask()
+    s.fail(503)
+    s.ask(again=True)
+    s.fail(503)
+    s.end("hung")
+    return s
+
+
+def test_of_a_run_that_still_retries_at_the_deadline_no_prediction_is_judged():
+    s = retrying_behind_a_run(tools_run=[])
+    assert judged("EXPECT", s) == [OK]
+    assert BY_ID["EXPECT"].unable(view(s.recording())) == "run r2 still retried its model when the deadline came"
+
+
+def test_a_prediction_that_a_run_before_it_broke_is_told():
+    s = retrying_behind_a_run(tools_run=["look"])
+    assert said("EXPECT", s).message == "run r1: tools_run is [], but the scenario predicts ['look']"
+    assert BY_ID["EXPECT"].unable(view(s.recording())) is None

@@ -165,6 +165,21 @@ def test_a_second_run_that_starts_used_up_is_told_with_the_rounds_before_it():
     assert message.startswith("run r2 was ended as limit after 1 of its 2 rounds; the runs before it made 2")
 
 
+@pytest.mark.parametrize(("again", "found"), [(2, 0), (1, 1)])
+def test_a_second_run_whose_own_failures_used_its_budget_up_says_nothing_of_the_run_before(again, found):
+    s = rounds(3, max_iters=3, dialect=STOP)
+    s.outcome("limit")
+    s.end()
+    s.begin("Go on.", max_iters=3)
+    for place in range(1 + again):
+        s.ask(messages=[*s.history, {"role": "user", "content": f"Attempt {place}"}])
+        s.fail(503)
+    s.ask(tools=None)
+    s.reply(text="I have no more rounds.")
+    s.outcome("limit")
+    assert len(judged("LIM-2", s)) == found
+
+
 def test_a_short_second_run_proves_nothing():
     s = rounds(1, max_iters=5)
     s.ask()
@@ -203,6 +218,17 @@ def test_part_of_the_last_round_is_neither_run_nor_skipped(dialect):
 
 def test_skipping_the_last_round_is_right_where_it_is_declared():
     assert judged("LIM-3", last_round(dialect={"last_round_tools": "skip"})) == [OK]
+
+
+@pytest.mark.parametrize(("ran", "right"), [((), True), (("c1",), False)])
+def test_a_default_that_counts_steps_runs_the_whole_last_round_or_none_of_it(ran, right):
+    s = Story(dialect={"on_limit": "stop", "default_max_iters": 1, "limit_unit": "steps"})
+    s.ask()
+    s.reply(calls=[("look", {}, "c1"), ("look", {"n": 2}, "c2")])
+    for call_id in ran:
+        s.execute("look", {}, call_id, 42)
+    s.outcome("limit")
+    assert (Finding not in map(type, judged("LIM-3", s))) is right
 
 
 def test_a_tool_of_the_last_round_that_never_came_to_its_end_was_killed():
@@ -537,6 +563,17 @@ def test_a_retry_offers_all_tools_too():
     s.reply(parts=[], keep=False)
     s.ask(tools=None)
     assert "m2 (round 1 of run r1) offers []" in said("LIM-9", s).message
+
+
+@pytest.mark.parametrize(("kind", "found"), [("limit", 0), ("answered", 1)])
+def test_a_closing_text_in_the_place_of_a_retry_is_no_round_without_tools(kind, found):
+    s = Story(max_iters=2)
+    s.ask()
+    s.reply(parts=[], keep=False)
+    s.ask(messages=[*s.history, {"role": "user", "content": "Answer now."}], tools=None)
+    s.reply(text="42")
+    s.outcome(kind)
+    assert sum(isinstance(one, Finding) for one in judged("LIM-9", s)) == found
 
 
 def test_a_tool_without_its_arguments_is_not_the_tool():

@@ -212,6 +212,42 @@ def test_run_2_a_pause_between_attempts_is_no_hang():
     assert BY_ID["RUN-2"].unable(view(s.recording())) == "run r1 still retried its model when the deadline came"
 
 
+def retrying(*events):
+    """A run that still waits between attempts when the deadline comes."""
+    s = Story()
+    for event in events:
+        s.event(event)
+    s.ask()
+    s.fail(503)
+    s.ask(again=True)
+    s.fail(503)
+    s.end("hung")
+    return s
+
+
+@pytest.mark.parametrize("events", [(), ("RUN_STARTED",)])
+def test_run_1_a_run_that_still_retries_at_the_deadline_owes_no_terminal_yet(events):
+    s = retrying(*events)
+    assert judged("RUN-1", s) == []
+    assert BY_ID["RUN-1"].unable(view(s.recording())) == "run r1 still retried its model when the deadline came"
+
+
+def test_run_1_what_is_wrong_before_the_pause_is_wrong():
+    s = retrying("STEP_STARTED")
+    assert "the first event is STEP_STARTED" in only("RUN-1", s).message
+    assert BY_ID["RUN-1"].unable(view(s.recording())) is None
+
+
+def test_run_1_a_run_that_hangs_behind_one_failure_is_no_pause():
+    s = Story()
+    s.event("RUN_STARTED")
+    s.ask()
+    s.fail(503)
+    s.end("hung")
+    assert "no terminal event (the run hung" in only("RUN-1", s).message
+    assert BY_ID["RUN-1"].unable(view(s.recording())) is None
+
+
 def test_run_2_silence_after_one_failure_is_a_hang():
     s = Story()
     s.ask()
@@ -452,6 +488,27 @@ def test_run_3b_a_whole_reply_has_nothing_to_tell():
     assert judged("RUN-3b", last("42")) == []
 
 
+@pytest.mark.parametrize(
+    ("altered", "kind", "right"),
+    [
+        (["parts", "stop", "finish"], "error", True),
+        (["parts", "stop", "finish"], "model_error", True),
+        (["parts", "stop", "finish"], "empty", True),
+        (["parts", "stop", "finish"], "limit", False),
+        (["parts"], "error", False),
+        ([], "error", False),
+    ],
+)
+def test_run_3_a_call_that_its_wire_could_not_say_may_be_an_error_of_the_model(altered, kind, right):
+    s = Story()
+    s.ask()
+    s.reply(parts=[], keep=False)
+    s.records[-2].data["altered"] = altered
+    s.event("RUN_ERROR")
+    s.outcome(kind)
+    assert (judged("RUN-3", s) == [OK]) is right
+
+
 # RUN-4
 
 
@@ -542,6 +599,22 @@ def test_run_4_a_cut_reply_ends_as_declared():
 
     assert judged("RUN-4", cut()) == [OK]
     assert "flagged under length_stop 'flag'" in only("RUN-4", cut({"length_stop": "flag"})).message
+
+
+@pytest.mark.parametrize(("rounds", "text", "right"), [(2, None, True), (1, None, False), (2, "The tide is", False)])
+def test_run_4_a_limit_that_a_cut_call_came_to_may_end_the_run(rounds, text, right):
+    dialect = {"length_stop": "flag", "on_limit": "raise", "exceptions": {"Halt": "limit"}}
+    s = Story(max_iters=2, dialect=dialect)
+    s.event("RUN_STARTED")
+    for place in range(rounds):
+        s.ask()
+        if text is None:
+            s.reply(calls=[("look", '{"n": ', f"c{place}")], stop="length")
+        else:
+            s.reply(text, stop="length")
+    s.event("RUN_ERROR", message="Max turns exceeded.", raised=True)
+    s.raises("Halt", "Max turns exceeded.")
+    assert (judged("RUN-4", s) == [OK]) is right
 
 
 def test_run_4_a_guard_may_end_the_run_unless_it_refuses():

@@ -355,3 +355,20 @@ def test_a_history_without_calls_is_not_judged():
     s = stored(user("Hello."))
     s.ask()
     assert judged("SES-4", s) == []
+
+
+def test_a_sound_history_that_takes_the_agent_down_is_named_with_the_exception_and_what_it_may_have_met():
+    s = stored(CALL, RESULT)
+    s.raises("KeyError", "'content'")
+    (message,) = found("SES-4", s)
+    assert message == (
+        "run r1 was given a sound stored history and asked its model nothing (it raised KeyError: \"'content'\"); expected it to go "
+        "on from there: a stored assistant message may have toolCalls and no content"
+    )
+
+
+def test_an_agent_that_goes_down_on_calls_with_words_beside_them_is_told_no_more_than_that():
+    s = stored(CALL | {"content": "I look."}, RESULT)
+    s.raises("KeyError", "'id'")
+    (message,) = found("SES-4", s)
+    assert message.endswith("(it raised KeyError: \"'id'\"); expected it to go on from there")

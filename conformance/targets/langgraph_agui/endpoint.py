@@ -29,6 +29,7 @@ DIALECT: Mapping[str, Any] = {
     "on_limit": "error",
     # langchain_core/runnables/config.py, DEFAULT_RECURSION_LIMIT: 25 supersteps where the integration sets none, 13 of them the model's.
     "default_max_iters": 13,
+    "limit_unit": "steps",
     # langchain/agents/factory.py, _make_model_to_tools_edge: a reply without calls is the end, whatever else it holds.
     "empty_response": "finish",
     # langchain_openai/chat_models/base.py, OpenAIContextOverflowError: raised; compacting is left to a middleware.
