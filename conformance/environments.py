@@ -46,9 +46,8 @@ class Target:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """The program and its arguments."""
-        place = self.environment
-        return self.start.command(place, self.room, place if PYTHON in self.kinds else None)
+        """The program and its arguments, once the environment is made."""
+        return self.start.command(self.environment, self.room)
 
     @property
     def environment(self) -> Path:

@@ -43,12 +43,12 @@ class Kind:
 @dataclass(frozen=True, slots=True)
 class Start:
     """
-    How a program is started: by the file `mark`, which its folder holds. `command` is given the environment, the target's folder and the
-    folder of its packages of Python, or None where it has none. `endpoint`: it serves AG-UI and says where.
+    How a program is started: by the file `mark`, which its folder holds. `command` is given the environment, which is made, and the
+    target's folder. `endpoint`: it serves AG-UI and says where.
     """
 
     mark: str
-    command: Callable[[Path, Path, Path | None], tuple[str, ...]]
+    command: Callable[[Path, Path], tuple[str, ...]]
     endpoint: bool = False
 
 
@@ -79,18 +79,19 @@ def _maven(place: Path, _room: Path) -> Iterator[tuple[Path, Sequence[str]]]:
     yield place / ROOM, ("mvn", "-q", "-B", "package", "dependency:copy-dependencies", "-DincludeScope=runtime")
 
 
-def _python(_place: Path, room: Path, packages: Path | None) -> tuple[str, ...]:
-    python = sys.executable if packages is None else str(python_of(packages))
-    return python, "-I", str(room.parent / "start.py"), room.name
+def _python(place: Path, room: Path) -> tuple[str, ...]:
+    # Without packages of Python the kit's own will do.
+    own = python_of(place)
+    return str(own) if own.exists() else sys.executable, "-I", str(room.parent / "start.py"), room.name
 
 
-def _node(place: Path, _room: Path, _packages: Path | None) -> tuple[str, ...]:
+def _node(place: Path, _room: Path) -> tuple[str, ...]:
     # The packages may bring a newer Node than the machine has.
     own = place / ROOM / "node_modules" / "node" / "bin" / "node"
     return str(own) if own.exists() else "node", str(place / ROOM / "agent.mjs")
 
 
-def _java(place: Path, _room: Path, _packages: Path | None) -> tuple[str, ...]:
+def _java(place: Path, _room: Path) -> tuple[str, ...]:
     classes = f"{place / ROOM / 'target' / 'classes'}:{place / ROOM / 'target' / 'dependency'}/*"
     return "java", "-cp", classes, "Agent"
 

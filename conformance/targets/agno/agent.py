@@ -11,14 +11,13 @@ from typing import Any
 
 from agno.agent import Agent
 from agno.db.in_memory import InMemoryDb
-from agno.exceptions import RetryAgentRun
 from agno.models.message import Message
 from agno.models.openai.like import OpenAILike
 from agno.run.base import RunStatus
-from agno.tools.function import Function, FunctionCall
 
-from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput, ToolFailed
+from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput
 from conformance.targets.agno.events import Event, ended, events, whole
+from conformance.targets.agno.tools import tool
 from conformance.targets.shown import started
 
 #: What differs from the recommended answers, each with where Agno says or does so. Paths are below agno/.
@@ -61,7 +60,7 @@ class _Session:
         self._system = "\n\n".join(system) or self._system
         agent = Agent(
             model=self._model,
-            tools=[self._tool(**tool) for tool in given.input["tools"]],
+            tools=[tool(self._bench, **one) for one in given.input["tools"]],
             system_message=self._system,
             db=self._db,
             add_history_to_context=True,
@@ -87,20 +86,6 @@ class _Session:
         """Close the SDK's client, which is made with the first request."""
         if self._model.async_client is not None:
             await self._model.async_client.close()
-
-    def _tool(self, name: str, description: str, parameters: dict[str, Any], **_: Any) -> Function:
-        async def call(fc: FunctionCall, **arguments: Any) -> Any:
-            try:
-                return await self._bench.acall_tool(name, arguments, fc.call_id)
-            except ToolFailed as failed:
-                # A tool that refuses its arguments says so with RetryAgentRun; what else it raises is an ordinary exception.
-                if failed.rejected:
-                    raise RetryAgentRun(failed.message) from failed
-                raise
-
-        return Function(
-            name=name, description=description, parameters=parameters, entrypoint=call, skip_entrypoint_processing=True
-        )
 
 
 def _message(role: str, content: str | None = None, **rest: Any) -> Message:

@@ -13,14 +13,13 @@ from ag_ui.core import RunAgentInput
 from ag_ui.encoder import EventEncoder
 from agno.agent import Agent
 from agno.db.in_memory import InMemoryDb
-from agno.exceptions import RetryAgentRun
 from agno.models.openai.like import OpenAILike
 from agno.os.interfaces.agui.router import run_entity
-from agno.tools.function import Function, FunctionCall
 from fastapi import FastAPI, Request
 from fastapi.responses import StreamingResponse
 
-from conformance.agent_side import AgentInfo, Bench, ToolFailed, told
+from conformance.agent_side import AgentInfo, told
+from conformance.targets.agno.tools import tool
 
 #: What differs from the recommended answers, each with where Agno says or does so. Paths are below agno/.
 DIALECT: Mapping[str, Any] = {
@@ -54,7 +53,7 @@ async def _run(request: Request) -> StreamingResponse:
     bench = told.bench(given)
     agent = Agent(
         model=OpenAILike(id=bench.model_name, base_url=bench.base_url, api_key=bench.api_key),
-        tools=[_tool(bench, **tool) for tool in given.input["tools"]],
+        tools=[tool(bench, **one) for one in given.input["tools"]],
         db=_DB,
         add_history_to_context=True,
         tool_call_limit=given.limits.get("max_tool_calls"),
@@ -67,21 +66,6 @@ async def _run(request: Request) -> StreamingResponse:
             yield encoder.encode(event)
 
     return StreamingResponse(stream(), media_type=encoder.get_content_type())
-
-
-def _tool(bench: Bench, name: str, description: str, parameters: dict[str, Any], **_: Any) -> Function:
-    async def call(fc: FunctionCall, **arguments: Any) -> Any:
-        try:
-            return await bench.acall_tool(name, arguments, fc.call_id)
-        except ToolFailed as failed:
-            # A tool that refuses its arguments says so with RetryAgentRun; what else it raises is an ordinary exception.
-            if failed.rejected:
-                raise RetryAgentRun(failed.message) from failed
-            raise
-
-    return Function(
-        name=name, description=description, parameters=parameters, entrypoint=call, skip_entrypoint_processing=True
-    )
 
 
 AGENT = AgentInfo(

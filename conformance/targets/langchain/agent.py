@@ -12,18 +12,17 @@ from typing import Any
 import httpx2
 from langchain.agents import create_agent
 from langchain.messages import AIMessage
-from langchain.tools import ToolRuntime
 from langchain_core.callbacks import UsageMetadataCallbackHandler
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import StructuredTool, ToolException
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langsmith import tracing_context
 from pydantic import SecretStr
 
-from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput, ToolFailed
+from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput
 from conformance.targets.langchain.events import Event, events, usage
+from conformance.targets.langchain.tools import tool
 
 #: What differs from the recommended answers, each with where LangChain says or does so. Paths are below site-packages.
 DIALECT: Mapping[str, Any] = {
@@ -100,7 +99,7 @@ class _Session:
         """One run of an agent with the run's tools. Exceptions of the framework are let out."""
         ids = {"threadId": given.input["threadId"], "runId": given.run}
         messages = self._messages(given.input["messages"])
-        tools = [self._tool(**tool) for tool in given.input["tools"]]
+        tools = [tool(self._bench, **one) for one in given.input["tools"]]
         agent = create_agent(self._model, tools, system_prompt=self._system, checkpointer=self._saver)
         spent = UsageMetadataCallbackHandler()
         config: RunnableConfig = {"configurable": {"thread_id": given.session}, "callbacks": [spent], **_limit(given)}
@@ -124,20 +123,6 @@ class _Session:
         system = [message["content"] for message in given if message["role"] == "system"]
         self._system = "\n\n".join(system) or self._system
         return convert_to_messages([_message(**message) for message in given if message["role"] != "system"])
-
-    def _tool(self, name: str, description: str, parameters: dict[str, Any], **_: Any) -> StructuredTool:
-        async def call(runtime: ToolRuntime, **arguments: Any) -> Any:
-            try:
-                return await self._bench.acall_tool(name, arguments, runtime.tool_call_id)
-            except ToolFailed as failed:
-                # A tool that refuses its arguments says so with ToolException; what else it raises is an ordinary exception.
-                if failed.rejected:
-                    raise ToolException(failed.message) from failed
-                raise
-
-        return StructuredTool(
-            name=name, description=description, args_schema=parameters, coroutine=call, handle_tool_error=True
-        )
 
 
 def _limit(given: RunInput) -> RunnableConfig:

@@ -12,14 +12,14 @@ from typing import Any
 import httpx2
 from langchain_core.callbacks import UsageMetadataCallbackHandler
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import StructuredTool, ToolException
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.prebuilt import ToolRuntime, create_react_agent
+from langgraph.prebuilt import create_react_agent
 from langsmith import tracing_context
 from pydantic import SecretStr
 
-from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput, ToolFailed
+from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput
+from conformance.targets.langchain.tools import tool
 from conformance.targets.langgraph.events import events, messages, outcome, usage
 from conformance.targets.shown import Event, finished, started
 
@@ -91,7 +91,7 @@ class _Session:
         """One run of an agent with the run's tools. Exceptions of the framework are let out."""
         system = [message["content"] for message in given.input["messages"] if message["role"] == "system"]
         self._system = "\n\n".join(system) or self._system
-        tools = [self._tool(**tool) for tool in given.input["tools"]]
+        tools = [tool(self._bench, **one) for one in given.input["tools"]]
         agent = create_react_agent(self._model, tools, prompt=self._system, checkpointer=self._saver)
         spent = UsageMetadataCallbackHandler()
         config: RunnableConfig = {"configurable": {"thread_id": given.session}, "callbacks": [spent], **_limit(given)}
@@ -108,20 +108,6 @@ class _Session:
         """Close the SDK's clients."""
         self._model.root_client.close()
         await self._model.root_async_client.close()
-
-    def _tool(self, name: str, description: str, parameters: dict[str, Any], **_: Any) -> StructuredTool:
-        async def call(runtime: ToolRuntime, **arguments: Any) -> Any:
-            try:
-                return await self._bench.acall_tool(name, arguments, runtime.tool_call_id)
-            except ToolFailed as failed:
-                # A tool that refuses its arguments says so with ToolException; what else it raises is an ordinary exception.
-                if failed.rejected:
-                    raise ToolException(failed.message) from failed
-                raise
-
-        return StructuredTool(
-            name=name, description=description, args_schema=parameters, coroutine=call, handle_tool_error=True
-        )
 
 
 def _limit(given: RunInput) -> RunnableConfig:

@@ -15,13 +15,12 @@ from ag_ui_langgraph import LangGraphAgent
 from fastapi import FastAPI, Request
 from fastapi.responses import StreamingResponse
 from langchain.agents import create_agent
-from langchain.tools import ToolRuntime
-from langchain_core.tools import StructuredTool, ToolException
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
-from conformance.agent_side import AgentInfo, Bench, ToolFailed, told
+from conformance.agent_side import AgentInfo, told
+from conformance.targets.langchain.tools import tool
 
 #: What differs from the recommended answers, each with where LangChain or its integration says or does so. Paths are below site-packages.
 DIALECT: Mapping[str, Any] = {
@@ -63,7 +62,7 @@ async def _run(request: Request) -> StreamingResponse:
     model = ChatOpenAI(
         model=bench.model_name, base_url=bench.base_url, api_key=SecretStr(bench.api_key), stream_usage=True
     )
-    graph = create_agent(model, [_tool(bench, **tool) for tool in given.input["tools"]], checkpointer=_SAVER)
+    graph = create_agent(model, [tool(bench, **one) for one in given.input["tools"]], checkpointer=_SAVER)
     # N rounds are 2N supersteps, see conformance/targets/langchain.
     limit = {"recursion_limit": 2 * given.limits["max_iters"]} if "max_iters" in given.limits else {}
     agent = LangGraphAgent(name="agent", graph=graph, config=limit)
@@ -74,21 +73,6 @@ async def _run(request: Request) -> StreamingResponse:
             yield encoder.encode(event)
 
     return StreamingResponse(stream(), media_type=encoder.get_content_type())
-
-
-def _tool(bench: Bench, name: str, description: str, parameters: dict[str, Any], **_: Any) -> StructuredTool:
-    async def call(runtime: ToolRuntime, **arguments: Any) -> Any:
-        try:
-            return await bench.acall_tool(name, arguments, runtime.tool_call_id)
-        except ToolFailed as failed:
-            # A tool that refuses its arguments says so with ToolException; what else it raises is an ordinary exception.
-            if failed.rejected:
-                raise ToolException(failed.message) from failed
-            raise
-
-    return StructuredTool(
-        name=name, description=description, args_schema=parameters, coroutine=call, handle_tool_error=True
-    )
 
 
 AGENT = AgentInfo(

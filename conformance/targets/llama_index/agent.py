@@ -13,13 +13,12 @@ import httpx
 from llama_index.core.agent.workflow import AgentOutput, FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage, TextBlock, ToolCallBlock
 from llama_index.core.memory import Memory
-from llama_index.core.tools import FunctionTool
 from llama_index.llms.openai_like import OpenAILike
-from pydantic import ConfigDict, create_model
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput
 from conformance.targets.llama_index.events import Event, events
+from conformance.targets.llama_index.tools import tool
 from conformance.targets.shown import finished, started
 
 #: What differs from the recommended answers, each with where LlamaIndex says or does so. Paths are below site-packages.
@@ -91,7 +90,7 @@ class _Session:
                 await self._memory.aput(_message(**message))
         agent = FunctionAgent(
             llm=self._llm,
-            tools=[self._tool(**tool) for tool in given.input["tools"]],
+            tools=[tool(self._bench, **one) for one in given.input["tools"]],
             system_prompt=self._system,
             streaming=given.stream,
         )
@@ -109,15 +108,6 @@ class _Session:
         """Close the SDK's client and the memory's store."""
         await self._http.aclose()
         await self._engine.dispose()
-
-    def _tool(self, name: str, description: str, parameters: dict[str, Any], **_: Any) -> FunctionTool:
-        # The framework tells a tool nothing of its call, so the call's id is not known here.
-        async def call(**arguments: Any) -> Any:
-            return await self._bench.acall_tool(name, arguments)
-
-        # A tool's schema is a model's; this one's is the given schema, and checks nothing.
-        schema = create_model(name, __config__=ConfigDict(json_schema_extra=parameters))
-        return FunctionTool.from_defaults(async_fn=call, name=name, description=description, fn_schema=schema)
 
 
 def _outcome(output: AgentOutput) -> Outcome:

@@ -12,13 +12,12 @@ from typing import Any
 from ag_ui.core import RunAgentInput
 from fastapi import FastAPI, Request
 from fastapi.responses import StreamingResponse
-from llama_index.core.tools import FunctionTool
 from llama_index.llms.openai_like import OpenAILike
 from llama_index.protocols.ag_ui.agent import AGUIChatWorkflow
 from llama_index.protocols.ag_ui.router import AGUIWorkflowRouter
-from pydantic import ConfigDict, create_model
 
-from conformance.agent_side import AgentInfo, Bench, told
+from conformance.agent_side import AgentInfo, told
+from conformance.targets.llama_index.tools import tool
 
 #: What differs from the recommended answers, each with where LlamaIndex says or does so. Paths are below llama_index/.
 DIALECT: Mapping[str, Any] = {
@@ -55,21 +54,11 @@ async def _run(request: Request) -> StreamingResponse:
     )
 
     async def workflow() -> AGUIChatWorkflow:
-        tools = [_tool(bench, **tool) for tool in given.input["tools"]]
+        tools = [tool(bench, **one) for one in given.input["tools"]]
         return AGUIChatWorkflow(llm=llm, backend_tools=tools, timeout=120)
 
     response: StreamingResponse = await AGUIWorkflowRouter(workflow).run(RunAgentInput.model_validate(body))
     return response
-
-
-def _tool(bench: Bench, name: str, description: str, parameters: dict[str, Any], **_: Any) -> FunctionTool:
-    # The framework tells a tool nothing of its call, so the call's id is not known here.
-    async def call(**arguments: Any) -> Any:
-        return await bench.acall_tool(name, arguments)
-
-    # A tool's schema is a model's; this one's is the given schema, and checks nothing.
-    schema = create_model(name, __config__=ConfigDict(json_schema_extra=parameters))
-    return FunctionTool.from_defaults(async_fn=call, name=name, description=description, fn_schema=schema)
 
 
 AGENT = AgentInfo(

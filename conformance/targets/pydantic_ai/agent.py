@@ -13,14 +13,14 @@ from typing import Any, cast
 import httpx2
 from ag_ui.core import RunAgentInput
 from openai import AsyncOpenAI
-from pydantic_ai import Agent, AgentRunResult, ModelMessage, ModelRetry, UsageLimits
+from pydantic_ai import Agent, AgentRunResult, ModelMessage, UsageLimits
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
-from pydantic_ai.tools import RunContext, Tool
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
-from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput, ToolFailed
+from conformance.agent_side import AgentInfo, Bench, InProcessAgent, Outcome, RunInput
 from conformance.targets.pydantic_ai.events import Event, events, usage
+from conformance.targets.pydantic_ai.tools import tool
 
 #: What differs from the recommended answers, each with where Pydantic AI says or does so. Paths are below pydantic_ai/.
 DIALECT: Mapping[str, Any] = {
@@ -96,7 +96,7 @@ class _Session:
         """One run of an agent with the run's tools. Exceptions of the framework are let out."""
         ids = {"threadId": given.input["threadId"], "runId": given.run}
         *before, _ = RunAgentInput.model_validate(given.input).messages
-        agent = Agent(self._model, tools=[self._tool(**tool) for tool in given.input["tools"]])
+        agent = Agent(self._model, tools=[tool(self._bench, **one) for one in given.input["tools"]])
         limits = UsageLimits(request_limit=given.limits["max_iters"]) if "max_iters" in given.limits else UsageLimits()
         history = [*self._messages, *AGUIAdapter.load_messages(before)]
         yield {"type": "RUN_STARTED", **ids}
@@ -116,18 +116,6 @@ class _Session:
     async def close(self) -> None:
         """Close the SDK's client."""
         await self._client.close()
-
-    def _tool(self, name: str, description: str, parameters: dict[str, Any], **_: Any) -> Tool[None]:
-        async def call(context: RunContext[None], /, **arguments: Any) -> Any:
-            try:
-                return await self._bench.acall_tool(name, arguments, context.tool_call_id)
-            except ToolFailed as failed:
-                # A tool that refuses its arguments says so with ModelRetry; what else it raises is an ordinary exception.
-                if failed.rejected:
-                    raise ModelRetry(failed.message) from failed
-                raise
-
-        return Tool.from_schema(call, name, description, parameters, takes_ctx=True)
 
 
 AGENT = InProcessAgent(

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import Any
 
 import httpx2
-from pydantic_ai import Agent, ModelRetry, RunContext, Tool, UsageLimits
+from pydantic_ai import Agent, UsageLimits
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.ui.ag_ui import AGUIAdapter
@@ -19,7 +19,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from conformance.agent_side import AgentInfo, Bench, ToolFailed, told
+from conformance.agent_side import AgentInfo, told
+from conformance.targets.pydantic_ai.tools import tool
 
 #: What differs from the recommended answers, each with where Pydantic AI says or does so. Paths are below pydantic_ai/.
 DIALECT: Mapping[str, Any] = {
@@ -53,23 +54,10 @@ async def _run(request: Request) -> Response:
     given = told.given(await request.json())
     bench = told.bench(given)
     provider = OpenAIProvider(base_url=bench.base_url, api_key=bench.api_key, http_client=_HTTP)
-    tools = [_tool(bench, one["name"], one["description"], one["parameters"]) for one in given.input["tools"]]
+    tools = [tool(bench, **one) for one in given.input["tools"]]
     agent = Agent(OpenAIChatModel(bench.model_name, provider=provider), tools=tools)
     limits = UsageLimits(request_limit=given.limits["max_iters"]) if "max_iters" in given.limits else UsageLimits()
     return await AGUIAdapter.dispatch_request(request, agent=agent, usage_limits=limits, manage_system_prompt="client")
-
-
-def _tool(bench: Bench, name: str, description: str, parameters: dict[str, Any]) -> Tool[None]:
-    async def call(context: RunContext[None], /, **arguments: Any) -> Any:
-        try:
-            return await bench.acall_tool(name, arguments, context.tool_call_id)
-        except ToolFailed as failed:
-            # A tool that refuses its arguments says so with ModelRetry; what else it raises is an ordinary exception.
-            if failed.rejected:
-                raise ModelRetry(failed.message) from failed
-            raise
-
-    return Tool.from_schema(call, name, description, parameters, takes_ctx=True)
 
 
 PATH = "/agent"
